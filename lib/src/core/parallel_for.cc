@@ -1,0 +1,75 @@
+#include "orthant/core/parallel_for.h"
+
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "orthant/core/error.h"
+
+namespace orthant {
+
+int default_threads() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+namespace detail {
+namespace {
+
+/// Remembers the exception of the lowest index.
+class FirstFailure {
+ public:
+  void keep(std::size_t i) {
+    const std::scoped_lock lock(mutex_);
+    if (error_ != nullptr && i >= index_) return;
+    error_ = std::current_exception();
+    index_ = i;
+  }
+  void rethrow() const {
+    if (error_ != nullptr) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::size_t index_ = 0;
+  std::exception_ptr error_;
+};
+
+}  // namespace
+
+void parallel_for_erased(std::size_t n, int threads, void* body, void (*call)(void* body, std::size_t i)) {
+  if (threads < 0) {
+    throw_invalid_argument("parallel_for", "threads", std::to_string(threads), "0 (all) or more");
+  }
+  FirstFailure failure;
+  const auto guarded = [&](std::size_t i) {
+    try {
+      call(body, i);
+    } catch (...) {
+      failure.keep(i);
+    }
+  };
+  const int width = threads == 0 ? default_threads() : threads;
+  if (width == 1 || n <= 1) {
+    for (std::size_t i = 0; i < n; ++i) guarded(i);
+  } else {
+    // The scheduler's library is not instrumented: the fence makes its hand-overs visible to ThreadSanitizer.
+    std::atomic<std::size_t> fence{0};
+    oneapi::tbb::task_arena arena(width);
+    arena.execute([&] {
+      oneapi::tbb::parallel_for(std::size_t{0}, n, [&](std::size_t i) {
+        fence.fetch_add(1, std::memory_order_acq_rel);
+        guarded(i);
+        fence.fetch_add(1, std::memory_order_acq_rel);
+      });
+    });
+    fence.load(std::memory_order_acquire);
+  }
+  failure.rethrow();
+}
+
+}  // namespace detail
+}  // namespace orthant
