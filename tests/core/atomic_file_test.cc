@@ -1,0 +1,79 @@
+#include "orthant/core/atomic_file.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "orthant/core/error.h"
+
+namespace orthant {
+namespace {
+
+namespace fs = std::filesystem;
+
+class AtomicFileTest : public testing::Test {
+ protected:
+  AtomicFileTest()
+      : folder_(fs::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  ~AtomicFileTest() override { fs::remove_all(folder_); }
+
+  static std::string contents(const fs::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(AtomicFileTest, AppearsOnCommitOnly) {
+  const fs::path path = folder_ / "report.json";
+  AtomicFile file(path);
+  file.write("{\n");
+  file.write("}\n");
+  EXPECT_FALSE(fs::exists(path));
+  file.commit();
+  EXPECT_EQ(contents(path), "{\n}\n");
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(AtomicFileTest, AnAbandonedFileLeavesTheOldOneAndNothingElse) {
+  const fs::path path = folder_ / "report.json";
+  write_file(path, "old");
+  {
+    AtomicFile file(path);
+    file.write("half of the n");
+  }
+  EXPECT_EQ(contents(path), "old");
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(AtomicFileTest, SymbolicLinksAreFollowed) {
+  write_file(folder_ / "target", "old");
+  fs::create_symlink("target", folder_ / "link");
+  write_file(folder_ / "link", "new");
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
+  EXPECT_EQ(contents(folder_ / "target"), "new");
+}
+
+TEST_F(AtomicFileTest, DevicesAreWrittenNotReplaced) {
+  write_file("/dev/null", "anything");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  // A device without space: the failure is reported, not swallowed.
+  EXPECT_THROW(write_file("/dev/full", "anything"), Error);
+}
+
+TEST_F(AtomicFileTest, ImpossiblePathsAreTheCallersMistake) {
+  EXPECT_THROW(AtomicFile(folder_ / "missing" / "report.json"), InvalidArgument);
+  EXPECT_THROW(AtomicFile{folder_}, InvalidArgument);
+}
+
+}  // namespace
+}  // namespace orthant
