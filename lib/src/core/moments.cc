@@ -34,8 +34,6 @@ double Moments::variance() const { return count_ < 2 ? 0 : squares_ / static_cas
 
 double Moments::standard_deviation() const { return std::sqrt(variance()); }
 
-double Moments::standard_error() const {
-  return count_ < 2 ? 0 : std::sqrt(variance() / static_cast<double>(count_));
-}
+double Moments::standard_error() const { return count_ < 2 ? 0 : std::sqrt(variance() / static_cast<double>(count_)); }
 
 }  // namespace orthant

@@ -42,8 +42,8 @@ std::uint32_t RngStream::next_u32() {
   if (position_ == 4) {
     if (block_ >> 32 != 0) throw Error("RngStream: more than 2^34 words drawn from one stream; use more trials");
     words_ = philox_block({static_cast<std::uint32_t>(block_), static_cast<std::uint32_t>(domain_),
-                         static_cast<std::uint32_t>(trial_), static_cast<std::uint32_t>(trial_ >> 32)},
-                        {static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32)});
+                           static_cast<std::uint32_t>(trial_), static_cast<std::uint32_t>(trial_ >> 32)},
+                          {static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32)});
     ++block_;
     position_ = 0;
   }

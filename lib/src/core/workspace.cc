@@ -8,10 +8,10 @@
 namespace orthant {
 
 Workspace::Workspace(std::size_t bytes) : capacity_(bytes_for<std::byte>(bytes)) {
-  memory_.reset(static_cast<std::byte*>(::operator new(capacity_, std::align_val_t{kAlignment})));
+  memory_.reset(static_cast<std::byte*>(::operator new (capacity_, std::align_val_t{kAlignment})));
 }
 
-void Workspace::Free::operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{kAlignment}); }
+void Workspace::Free::operator()(std::byte* p) const { ::operator delete (p, std::align_val_t{kAlignment}); }
 
 void* Workspace::take_bytes(std::size_t bytes) {
   if (bytes > capacity_ - used_) {

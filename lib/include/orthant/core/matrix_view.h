@@ -21,8 +21,8 @@ class MatrixView {
   }
   /// A view of non-const elements is also a view of const ones.
   template <class U>
-    requires(std::is_const_v<T> && std::is_same_v<const U, T>)
-  constexpr MatrixView(MatrixView<U> other)  // NOLINT(google-explicit-constructor)
+  requires(std::is_const_v<T>&& std::is_same_v<const U, T>) constexpr MatrixView(
+      MatrixView<U> other)  // NOLINT(google-explicit-constructor)
       : MatrixView(other.data(), other.rows(), other.cols(), other.stride()) {}
 
   constexpr T* data() const { return data_; }

@@ -34,8 +34,8 @@ class VectorQuantizer {
   virtual void decode(MatrixView<const std::uint8_t> packed, MatrixView<float> x_hat, Workspace& work) const = 0;
   /// estimates[i] = the method's estimate of <query, x_i>, straight from the packed bytes.
   /// query: (d); packed: (n, bytes_per_vector()); estimates: (n).
-  virtual void estimate(std::span<const float> query, MatrixView<const std::uint8_t> packed,
-                        std::span<float> estimates, Workspace& work) const = 0;
+  virtual void estimate(std::span<const float> query, MatrixView<const std::uint8_t> packed, std::span<float> estimates,
+                        Workspace& work) const = 0;
 
   double bits_per_element() const { return 8.0 * static_cast<double>(bytes_per_vector()) / static_cast<double>(dim()); }
 };
