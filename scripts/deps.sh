@@ -5,7 +5,7 @@
 set -euo pipefail
 
 needed=(
-  cmake ninja-build g++ git python3        # build
+  cmake ninja-build g++ git python3 rsync       # build
   libboost-dev                             # Boost.Math, Boost.Multiprecision
   libeigen3-dev                            # QR for Haar rotations
   libopenblas-dev                          # batched rotation
