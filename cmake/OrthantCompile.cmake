@@ -1,7 +1,7 @@
 # One place for how our own targets compile: warnings, sanitizers, floating-point rules.
 function(orthant_compile target)
   target_compile_options(${target} PRIVATE
-    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wdouble-promotion
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
     -Wold-style-cast -Wnon-virtual-dtor -Woverloaded-virtual -Wnull-dereference -Wformat=2
     # Products and sums round one by one, on every compiler: the same bytes everywhere.
     -ffp-contract=off)
