@@ -9,7 +9,7 @@
 namespace orthant::codebook {
 
 /// A scalar quantizer of N = 2^bits levels for one coordinate.
-///   centroids  c_0 < ... < c_{N-1};   boundaries  t_i = (c_i + c_{i+1}) / 2, i < N - 1
+///   centroids  c_0 < ... < c_{N-1};   boundaries  t_i = (c_i + c_{i+1}) / 2, i < N - 1, rounded to double
 ///   code(x) = #{i : t_i < x}: a tie goes to the lower index.   bits = 0: the single centroid is the mean.
 /// Immutable value type; safe to share between threads.
 class Codebook {
@@ -19,6 +19,10 @@ class Codebook {
   /// distortion: E (X - c(X))^2 of one coordinate; entropy: of the code, in bits.
   Codebook(std::string density, std::int64_t dim, int bits, std::vector<double> centroids, double distortion,
            double entropy);
+  /// The same with boundaries rounded once from more digits than the centroids have here. Throws InvalidArgument
+  /// unless each lies strictly between its centroids and within 2 ulp of the larger of them from their midpoint.
+  Codebook(std::string density, std::int64_t dim, int bits, std::vector<double> centroids,
+           std::vector<double> boundaries, double distortion, double entropy);
 
   const std::string& density() const { return density_; }
   std::int64_t dim() const { return dim_; }

@@ -1,0 +1,229 @@
+#include "orthant/codebook/lloyd_max.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "orthant/core/error.h"
+
+namespace orthant::codebook {
+namespace {
+
+using density::CellMoments;
+using density::DensityView;
+
+using Values = std::vector<long double>;
+
+/// The levels being solved for, all of them or the positive half, and the outer ends of their cells.
+struct Problem {
+  DensityView law;
+  long double lower;
+  long double upper;
+  double sigma;
+
+  long double edge(const Values& c, std::size_t i) const {
+    if (i == 0) return lower;
+    return i == c.size() ? upper : (c[i - 1] + c[i]) / 2;
+  }
+  std::vector<CellMoments> cells(const Values& c) const {
+    std::vector<CellMoments> m(c.size());
+    for (std::size_t i = 0; i < c.size(); ++i) m[i] = law.cell_moments(c[i], edge(c, i), edge(c, i + 1));
+    return m;
+  }
+};
+
+/// Quantiles (k + 1/2) / n of f^{1/3}, by the midpoint rule: it only has to start Newton's method.
+Values companding_start(const Problem& problem, std::size_t n) {
+  constexpr std::size_t kSteps = 2048;
+  const double reach = 40 * problem.sigma;  // chosen: f^{1/3} of a Laplace law has its 1e-8 quantile inside
+  const double mean = problem.law.mean();
+  const double low = std::max(static_cast<double>(problem.lower), mean - reach);
+  const double high = std::min(static_cast<double>(problem.upper), mean + reach);
+  const double step = (high - low) / kSteps;
+  std::vector<double> below(kSteps + 1, 0.0);
+  for (std::size_t j = 0; j < kSteps; ++j) {
+    below[j + 1] = below[j] + std::cbrt(problem.law.pdf(low + (static_cast<double>(j) + 0.5) * step));
+  }
+  Values c(n);
+  std::size_t j = 0;
+  for (std::size_t k = 0; k < n; ++k) {
+    const double target = below.back() * (static_cast<double>(k) + 0.5) / static_cast<double>(n);
+    while (below[j + 1] < target) ++j;
+    c[k] = low + step * (static_cast<double>(j) + (target - below[j]) / (below[j + 1] - below[j]));
+  }
+  return c;
+}
+
+/// sum_k (c_k - E[X | cell k])^2; infinity when a cell is empty.
+long double merit(const std::vector<CellMoments>& cells) {
+  long double sum = 0;
+  for (const CellMoments& cell : cells) sum += cell.first / cell.mass * (cell.first / cell.mass);
+  return std::isnan(sum) ? HUGE_VALL : sum;
+}
+
+/// Newton step of F_k(c) = c_k - E[X | cell k] = 0, whose Jacobian is tridiagonal. With m_k = E[X | cell k],
+///   J_{k,k-1} = -f(t_k) (m_k - t_k) / (2 P_k),   J_{k,k+1} = -f(t_{k+1}) (t_{k+1} - m_k) / (2 P_k),
+///   J_kk = 1 + J_{k,k-1} + J_{k,k+1},  the ends that cannot move left out.
+/// For log-concave laws every row sum of J is positive (Fleischer 1964), so elimination needs no pivoting.
+Values newton_step(const Problem& problem, const Values& c, const std::vector<CellMoments>& cells) {
+  const std::size_t n = c.size();
+  const auto pull = [&](std::size_t k, std::size_t edge) {  // d m_k / d c of the neighbour across this edge
+    if (edge == 0 || edge == n) return 0.0L;
+    const long double t = problem.edge(c, edge);
+    const long double mean = c[k] + cells[k].first / cells[k].mass;
+    return static_cast<long double>(problem.law.pdf(static_cast<double>(t))) * std::abs(t - mean) / (2 * cells[k].mass);
+  };
+  Values above(n, 0.0L);
+  Values delta(n, 0.0L);
+  for (std::size_t k = 0; k < n; ++k) {
+    const long double left = pull(k, k);
+    const long double right = pull(k, k + 1);
+    const long double above_left = k == 0 ? 0 : above[k - 1];
+    const long double delta_left = k == 0 ? 0 : delta[k - 1];
+    const long double pivot = 1 - left - right + left * above_left;
+    above[k] = -right / pivot;
+    delta[k] = (cells[k].first / cells[k].mass + left * delta_left) / pivot;
+  }
+  for (std::size_t k = n - 1; k > 0; --k) delta[k - 1] -= above[k - 1] * delta[k];
+  return delta;
+}
+
+bool increasing_inside(const Problem& problem, const Values& c) {
+  const bool rising = std::adjacent_find(c.begin(), c.end(), std::not_fn(std::less<>())) == c.end();
+  return rising && c.front() > problem.lower && c.back() < problem.upper;
+}
+
+struct Solution {
+  Values centroids;
+  int iterations = 0;
+  double last_change = 0;
+};
+
+Solution solve(const Problem& problem, std::size_t n, int max_iterations) {
+  constexpr double kSettled = 1e-17;  // a step below this, in standard deviations, cannot change a double any more
+  Solution s{companding_start(problem, n)};
+  std::vector<CellMoments> cells = problem.cells(s.centroids);
+  while (s.iterations < max_iterations) {
+    const Values delta = newton_step(problem, s.centroids, cells);
+    const long double before = merit(cells);
+    Values moved(n);
+    std::vector<CellMoments> moved_cells;
+    bool better = false;
+    for (long double scale = 1; scale > 1e-6L && !better; scale /= 2) {
+      for (std::size_t k = 0; k < n; ++k) moved[k] = s.centroids[k] + scale * delta[k];
+      if (!increasing_inside(problem, moved)) continue;
+      moved_cells = problem.cells(moved);
+      better = merit(moved_cells) < before;
+    }
+    if (!better) break;  // only rounding noise is left
+    ++s.iterations;
+    s.last_change = 0;
+    for (std::size_t k = 0; k < n; ++k) {
+      s.last_change = std::max(s.last_change, static_cast<double>(std::abs(moved[k] - s.centroids[k])) / problem.sigma);
+    }
+    s.centroids = std::move(moved);
+    cells = std::move(moved_cells);
+    if (s.last_change <= kSettled) break;
+  }
+  return s;
+}
+
+void require_options(const LloydMaxOptions& options) {
+  if (options.bits < 0 || options.bits > 10) {
+    throw_invalid_argument("lloyd_max", "bits", std::to_string(options.bits), "0 to 10");
+  }
+  if (!(options.tolerance > 0)) {
+    throw_invalid_argument("lloyd_max", "tolerance", std::to_string(options.tolerance), "a positive number");
+  }
+  if (options.max_iterations < 1) {
+    throw_invalid_argument("lloyd_max", "max_iterations", std::to_string(options.max_iterations), "1 or more");
+  }
+}
+
+double largest_residual(const Problem& problem, const Values& levels) {
+  double residual = 0;
+  for (const CellMoments& cell : problem.cells(levels)) {
+    if (cell.mass > 0) residual = std::max(residual, static_cast<double>(std::abs(cell.first / cell.mass)));
+  }
+  return residual / problem.sigma;
+}
+
+/// Rounds the whole list of levels; distortion, entropy and probabilities are measured before, the residual after.
+LloydMaxResult finish(DensityView law, const LloydMaxOptions& options, const Values& levels, int iterations,
+                      double last_change) {
+  const auto [lower, upper] = law.support();
+  const Problem problem{law, lower, upper, std::sqrt(law.variance())};
+  std::vector<double> centroids;
+  std::vector<double> boundaries;
+  std::vector<double> probabilities;
+  long double distortion = 0;
+  long double entropy = 0;
+  const std::vector<CellMoments> cells = problem.cells(levels);
+  for (std::size_t k = 0; k < levels.size(); ++k) {
+    centroids.push_back(static_cast<double>(levels[k]));
+    if (k > 0) boundaries.push_back(static_cast<double>((levels[k - 1] + levels[k]) / 2));
+    probabilities.push_back(static_cast<double>(cells[k].mass));
+    distortion += cells[k].second;
+    if (cells[k].mass > 0) entropy -= cells[k].mass * std::log2(cells[k].mass);
+  }
+  const double residual = largest_residual(problem, Values(centroids.begin(), centroids.end()));
+  const double rounded_entropy = std::clamp(static_cast<double>(entropy), 0.0, static_cast<double>(options.bits));
+  Codebook book(law.name(), law.dim(), options.bits, std::move(centroids), std::move(boundaries),
+                static_cast<double>(distortion), rounded_entropy);
+  const bool converged = residual <= options.tolerance;
+  return {std::move(book), converged ? Termination::kConverged : Termination::kIterationLimit,
+          iterations,      last_change,
+          residual,        std::move(probabilities)};
+}
+
+}  // namespace
+
+LloydMaxResult lloyd_max(DensityView law, const LloydMaxOptions& options) {
+  require_options(options);
+  const std::size_t levels = std::size_t{1} << options.bits;
+  if (levels == 1) return finish(law, options, {static_cast<long double>(law.mean())}, 0, 0);
+
+  const auto [lower, upper] = law.support();
+  const bool half = law.symmetric();
+  const Problem problem{law, half ? 0.0L : lower, upper, std::sqrt(law.variance())};
+  const Solution s = solve(problem, half ? levels / 2 : levels, options.max_iterations);
+  Values all;
+  if (half) {
+    for (std::size_t k = levels / 2; k > 0; --k) all.push_back(-s.centroids[k - 1]);
+  }
+  all.insert(all.end(), s.centroids.begin(), s.centroids.end());
+  return finish(law, options, all, s.iterations, s.last_change);
+}
+
+LloydMaxResult lloyd_max(const density::SphereCoordinate& law, const LloydMaxOptions& options) {
+  const bool closed_form = law.dim() == 1 || law.dim() == 3;
+  if (!closed_form) return lloyd_max(DensityView(law), options);
+  require_options(options);
+  const int n = 1 << options.bits;
+  const int span = law.dim() == 1 && n > 1 ? n - 1 : n;
+  Values levels;
+  for (int k = 0; k < n; ++k) levels.push_back(static_cast<long double>(2 * k + 1 - n) / span);
+  return finish(law, options, levels, 0, 0);
+}
+
+Codebook sphere_codebook(std::int64_t dim, int bits) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::int64_t, int>, Codebook> known;
+  const density::SphereCoordinate law(dim);
+  {
+    const std::lock_guard lock(mutex);
+    const auto found = known.find({dim, bits});
+    if (found != known.end()) return found->second;
+  }
+  Codebook solved = lloyd_max(law, {.bits = bits}).codebook;
+  const std::lock_guard lock(mutex);
+  return known.try_emplace({dim, bits}, std::move(solved)).first->second;
+}
+
+Codebook gaussian_codebook(int bits) { return lloyd_max(density::Gaussian(), {.bits = bits}).codebook; }
+
+}  // namespace orthant::codebook
