@@ -1,0 +1,93 @@
+#include "orthant/transform/rope.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "orthant/core/error.h"
+
+namespace orthant::transform {
+namespace {
+
+std::vector<double> geometric_frequencies(RopeLayout layout, std::size_t dim, double theta) {
+  if (layout == RopeLayout::kNone) return {};
+  if (!(theta > 0) || !std::isfinite(theta))
+    throw_invalid_argument("Rope", "theta", std::to_string(theta), "a positive number");
+  if (dim % 2 != 0) throw_invalid_argument("Rope", "dim", std::to_string(dim), "an even number");
+  std::vector<double> frequencies(dim / 2);
+  for (std::size_t i = 0; i < frequencies.size(); ++i)
+    frequencies[i] = std::pow(theta, -2.0 * static_cast<double>(i) / static_cast<double>(dim));
+  return frequencies;
+}
+
+struct Pair {
+  std::size_t a;
+  std::size_t b;
+};
+
+Pair pair_of(RopeLayout layout, std::size_t i, std::size_t pairs) {
+  return layout == RopeLayout::kHalf ? Pair{i, i + pairs} : Pair{2 * i, 2 * i + 1};
+}
+
+}  // namespace
+
+Rope::Rope(RopeLayout layout, std::size_t dim, double theta)
+    : Rope(layout, dim, geometric_frequencies(layout, dim, theta)) {}
+
+Rope::Rope(RopeLayout layout, std::size_t dim, std::vector<double> frequencies)
+    : layout_(layout), dim_(dim), frequencies_(std::move(frequencies)) {
+  if (2 * frequencies_.size() > dim_)
+    throw_invalid_argument("Rope", "frequencies", std::to_string(frequencies_.size()),
+                           "at most dim / 2 = " + std::to_string(dim_ / 2));
+  if (layout_ == RopeLayout::kNone && !frequencies_.empty())
+    throw_invalid_argument("Rope", "frequencies", std::to_string(frequencies_.size()), "none without a layout");
+  for (const double f : frequencies_)
+    if (!std::isfinite(f)) throw_invalid_argument("Rope", "frequency", std::to_string(f), "a finite number");
+}
+
+template <class T>
+void Rope::turn_rows(MatrixView<const T> x, double position, MatrixView<T> y) const {
+  require_size("Rope::turn", "columns of x", x.cols(), dim_);
+  require_size("Rope::turn", "columns of y", y.cols(), dim_);
+  require_size("Rope::turn", "rows of y", y.rows(), x.rows());
+  const std::size_t pairs = frequencies_.size();
+  for (std::size_t i = 0; i < pairs; ++i) {
+    const double angle = position * frequencies_[i];
+    const T c = static_cast<T>(std::cos(angle));
+    const T s = static_cast<T>(std::sin(angle));
+    const auto [ja, jb] = pair_of(layout_, i, pairs);
+    for (std::size_t row = 0; row < x.rows(); ++row) {
+      const T a = x(row, ja);
+      const T b = x(row, jb);
+      y(row, ja) = a * c - b * s;
+      y(row, jb) = a * s + b * c;
+    }
+  }
+  if (x.data() == y.data()) return;
+  for (std::size_t row = 0; row < x.rows(); ++row)
+    for (std::size_t j = 2 * pairs; j < dim_; ++j) y(row, j) = x(row, j);
+}
+
+void Rope::turn(MatrixView<const float> x, double position, MatrixView<float> y) const { turn_rows(x, position, y); }
+
+void Rope::turn(MatrixView<const double> x, double position, MatrixView<double> y) const { turn_rows(x, position, y); }
+
+void Rope::turn_moment(MatrixView<double> s, double position) const {
+  require_size("Rope::turn_moment", "rows of s", s.rows(), dim_);
+  turn_rows<double>(s, position, s);  // rows: S R^T
+  const std::size_t pairs = frequencies_.size();
+  for (std::size_t i = 0; i < pairs; ++i) {  // columns: R (S R^T)
+    const double angle = position * frequencies_[i];
+    const double c = std::cos(angle);
+    const double sn = std::sin(angle);
+    const auto [ja, jb] = pair_of(layout_, i, pairs);
+    for (std::size_t j = 0; j < dim_; ++j) {
+      const double a = s(ja, j);
+      const double b = s(jb, j);
+      s(ja, j) = a * c - b * sn;
+      s(jb, j) = a * sn + b * c;
+    }
+  }
+}
+
+}  // namespace orthant::transform
