@@ -10,11 +10,11 @@ using Rules = std::vector<ValueRule>;
 constexpr double kMostDims = 1e6;
 constexpr ValueRule kBits = {"bits", "N", "", 1, 8};
 constexpr ValueRule kMeta = {"meta", "f16|bf16|f32", "f16"};
-constexpr ValueRule kNorm = {"norm", "f16|bf16|f32", "f16"};
+constexpr ValueRule kNorm = {"norm", "f16|f32", "f16"};
 
 /// A map before the codes, its calibration, and tokens that stay exact: options of every quantizer of single vectors.
 Rules before_and_around(std::string_view rotation) {
-  return {{"rotation", "haar|hadamard:N|kac:N|fht-kac|block-hadamard:N|hadamard|none", rotation, 1, 64},
+  return {{"rotation", "haar|hadamard:N|kac:N|fht-kac:N|block-hadamard:N|plain-hadamard|none", rotation, 1, 4096},
           {"match", "none|diag|full", "none"},
           {"segments", "N", "1", 1, 64},
           {"centre", "none|mean|rotating", "none"},
@@ -45,7 +45,7 @@ std::vector<FamilyRule> all_families() {
   constexpr ValueRule kHeads = {"heads", "mean|max|sum", "mean"};
   return {
       {"turbo-mse", kQuantizer, "norm and nearest centroids of the rotated unit vector",
-       rotated({{"bits", "N", "", 0, 8}, {"scale", "raw|matched|mse|unbiased", "raw"}, kNorm})},
+       rotated({{"bits", "N", "", 0, 8}, kNorm})},
       {"turbo-prod", kQuantizer, "turbo-mse with one bit less, and a one-bit sketch of the residual",
        rotated({kBits, {"sketch", "gaussian|orthogonal|hadamard", "gaussian"}, kNorm})},
       {"eden", kQuantizer, "centroid codes with a scale of its own for each vector",
@@ -81,7 +81,8 @@ std::vector<FamilyRule> all_families() {
        plain({{"format", "e4m3|e5m2|e4m3fnuz", ""},
               {"scale", "none|tensor|head|token", "none"},
               {"saturate", "0|1", "1"}})},
-      format("nvfp4", "four-bit floats in blocks of 16 with eight-bit float scales"),
+      {"nvfp4", kQuantizer, "four-bit floats in blocks of 16 with eight-bit float scales",
+       plain({{"scale", "none|tensor|head|token", "tensor"}}), false},
       format("mxfp4", "four-bit floats in blocks of 32 with power-of-two scales"),
       format("q8_0", "ggml: blocks of 32, eight bits"),
       format("q5_1", "ggml: blocks of 32, five bits and a minimum"),

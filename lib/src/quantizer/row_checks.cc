@@ -38,4 +38,10 @@ void check_finite(std::span<const float> x, std::size_t row) {
   if (bad != x.end()) refuse_value(row, static_cast<std::size_t>(bad - x.begin()), *bad, "a finite number");
 }
 
+float largest_magnitude(std::span<const float> x) {
+  float peak = 0;
+  for (const float v : x) peak = std::max(peak, std::fabs(v));
+  return peak;
+}
+
 }  // namespace orthant::quantizer

@@ -22,4 +22,7 @@ void check_estimate_shapes(const VectorQuantizer& quantizer, std::span<const flo
 /// Refuses the first coordinate that is NaN or infinite.
 void check_finite(std::span<const float> x, std::size_t row);
 
+/// max |x|; 0 for an empty run.
+float largest_magnitude(std::span<const float> x);
+
 }  // namespace orthant::quantizer
