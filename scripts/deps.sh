@@ -11,6 +11,7 @@ needed=(
   libopenblas-dev                          # batched rotation
   librandom123-dev                         # counter-based streams
   libtbb-dev                               # parallel loops
+  libssl-dev                               # SHA-256 of the inputs of a report
   nlohmann-json3-dev libfmt-dev libcli11-dev
   libopenmpi-dev openmpi-bin               # many machines
   libflint-arb-dev libflint-dev            # rigorous enclosures of the codebooks

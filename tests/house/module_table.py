@@ -9,7 +9,7 @@ import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.M)
 ROW = re.compile(r"^\|\s*`?(\w+)`?[^|]*\|[^|]*\|([^|]*)\|\s*$", re.M)
-FOREIGN = re.compile(r"^(Eigen|boost|tbb|oneapi|fmt|nlohmann|CLI|Random123|cblas|arb|acb|fmpz|gtest|benchmark|mpi)\b")
+FOREIGN = re.compile(r"^(Eigen|boost|tbb|oneapi|fmt|nlohmann|CLI|Random123|cblas|arb|acb|fmpz|openssl|gtest|benchmark|mpi)\b")
 
 
 def allowed_includes(table_text):

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace orthant::report {
+
+struct Series {
+  std::string title;
+  std::vector<std::pair<double, double>> points;
+  bool line = true;  ///< joined by a line; otherwise marks alone
+};
+
+struct Plot {
+  std::string title;
+  std::string x_label;
+  std::string y_label;
+  bool log_y = false;  ///< points with y <= 0 are left out
+  std::vector<Series> series;
+};
+
+/// The gnuplot program that draws the plot as SVG on its standard output. Texts are drawn as they are.
+/// Throws InvalidArgument when no point is left to draw.
+std::string to_gnuplot(const Plot& plot);
+
+/// Draws with the gnuplot found on PATH; the file appears complete or not at all. Returns false, and writes nothing,
+/// when there is no gnuplot; throws Error, with what it said, when gnuplot fails.
+bool write_svg(const Plot& plot, const std::filesystem::path& path);
+
+}  // namespace orthant::report

@@ -1,0 +1,64 @@
+#include "orthant/report/plot.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <limits>
+
+#include "orthant/core/error.h"
+
+namespace orthant::report {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Plot sample() {
+  Plot plot;
+  plot.title = "it's $(1) `x` \"y\"\nset output";
+  plot.x_label = "bits";
+  plot.y_label = "KL";
+  plot.log_y = true;
+  plot.series = {{"turbo-mse", {{1, 0.5}, {2, 0.1}, {3, 0}, {4, std::numeric_limits<double>::infinity()}}, true},
+                 {"nothing left", {{1, -1}}, true},
+                 {"q8_0", {{8.5, 1e-5}}, false}};
+  return plot;
+}
+
+TEST(Plot, DrawsWhatCanBeDrawn) {
+  const std::string program = to_gnuplot(sample());
+  EXPECT_THAT(program, HasSubstr("set title 'it''s $(1) `x` \"y\" set output'\n"));
+  EXPECT_THAT(program, HasSubstr("$series0 << EOD\n1 0.5\n2 0.1\nEOD\n$series1 << EOD\n8.5 1e-05\nEOD\n"));
+  EXPECT_THAT(program, HasSubstr("title 'turbo-mse', $series1 using 1:2 with points pointtype 7 title 'q8_0'\n"));
+  EXPECT_THAT(program, Not(HasSubstr("nothing left")));
+  EXPECT_THAT(program, Not(HasSubstr("inf")));
+  Plot empty = sample();
+  empty.series.resize(2);
+  empty.series.erase(empty.series.begin());
+  EXPECT_THROW(to_gnuplot(empty), InvalidArgument);
+}
+
+TEST(Plot, WritesSvgOrSaysThatGnuplotIsMissing) {
+  const auto path = std::filesystem::path(testing::TempDir()) / "plot.svg";
+  std::filesystem::remove(path);
+  if (write_svg(sample(), path)) {
+    std::ifstream file(path);
+    const std::string svg{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_THAT(svg, HasSubstr("<svg"));
+    EXPECT_THAT(svg, HasSubstr("turbo-mse"));
+    EXPECT_THAT(svg, HasSubstr("</svg>"));
+  }
+  std::filesystem::remove(path);
+
+  const std::string search = std::getenv("PATH");
+  setenv("PATH", "/nonexistent", 1);
+  EXPECT_FALSE(write_svg(sample(), path));
+  setenv("PATH", search.c_str(), 1);
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+}  // namespace
+}  // namespace orthant::report
