@@ -1,47 +1,18 @@
 #include "orthant/transform/haar.h"
 
-#include <cblas.h>
-
 #include <Eigen/Dense>
 #include <algorithm>
-#include <mutex>
 #include <string>
 
 #include "orthant/core/error.h"
 #include "orthant/core/rng.h"
+#include "transform/dense_map.h"
 #include "transform/row_shapes.h"
 
 namespace orthant::transform {
 namespace {
 
 using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
-/// Rows that go to sgemm together. Always this many, the last block padded with zeros: one shape, one kernel, so a row
-/// is rounded in the same way whatever stands beside it. 16 is where a wider block stops being faster at d = 128.
-constexpr std::size_t kBlockRows = 16;
-
-void use_one_blas_thread() {
-  static std::once_flag once;
-  std::call_once(once, [] { openblas_set_num_threads(1); });
-}
-
-/// out = in R^T for transpose = true (keys), in R otherwise (inverse).
-void multiply(MatrixView<const float> in, MatrixView<float> out, const Matrix<float>& r, CBLAS_TRANSPOSE transpose,
-              Workspace& work) {
-  const std::size_t d = r.rows();
-  const Workspace::Scope scope(work);
-  const MatrixView<float> from(work.take<float>(kBlockRows * d).data(), kBlockRows, d);
-  const MatrixView<float> to(work.take<float>(kBlockRows * d).data(), kBlockRows, d);
-  const auto n = static_cast<blasint>(d);
-  for (std::size_t first = 0; first < in.rows(); first += kBlockRows) {
-    const std::size_t count = std::min(kBlockRows, in.rows() - first);
-    copy_rows(in.middle_rows(first, count), from.middle_rows(0, count));
-    std::fill(from.data() + count * d, from.data() + kBlockRows * d, 0.0F);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, transpose, static_cast<blasint>(kBlockRows), n, n, 1.0F, from.data(), n,
-                r.data(), n, 0.0F, to.data(), n);
-    copy_rows(to.middle_rows(0, count), out.middle_rows(first, count));
-  }
-}
 
 }  // namespace
 
@@ -75,16 +46,16 @@ std::string Haar::guarantee() const {
          "for";
 }
 
-std::size_t Haar::workspace_bytes(std::size_t) const { return 2 * Workspace::bytes_for<float>(kBlockRows * dim()); }
+std::size_t Haar::workspace_bytes(std::size_t) const { return dense_workspace_bytes(dim()); }
 
 void Haar::apply_keys(MatrixView<const float> x, MatrixView<float> y, Workspace& work) const {
   require_row_shapes("Haar", dim(), x, y);
-  multiply(x, y, rounded_, CblasTrans, work);
+  apply_dense(rounded_, DenseSide::kMatrix, x, y, work);
 }
 
 void Haar::invert_keys(MatrixView<const float> y, MatrixView<float> x, Workspace& work) const {
   require_row_shapes("Haar", dim(), y, x);
-  multiply(y, x, rounded_, CblasNoTrans, work);
+  apply_dense(rounded_, DenseSide::kTranspose, y, x, work);
 }
 
 void Haar::rotate(std::span<double> x) const {

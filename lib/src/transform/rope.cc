@@ -20,15 +20,6 @@ std::vector<double> geometric_frequencies(RopeLayout layout, std::size_t dim, do
   return frequencies;
 }
 
-struct Pair {
-  std::size_t a;
-  std::size_t b;
-};
-
-Pair pair_of(RopeLayout layout, std::size_t i, std::size_t pairs) {
-  return layout == RopeLayout::kHalf ? Pair{i, i + pairs} : Pair{2 * i, 2 * i + 1};
-}
-
 }  // namespace
 
 Rope::Rope(RopeLayout layout, std::size_t dim, double theta)
@@ -55,7 +46,7 @@ void Rope::turn_rows(MatrixView<const T> x, double position, MatrixView<T> y) co
     const double angle = position * frequencies_[i];
     const T c = static_cast<T>(std::cos(angle));
     const T s = static_cast<T>(std::sin(angle));
-    const auto [ja, jb] = pair_of(layout_, i, pairs);
+    const auto [ja, jb] = pair(i);
     for (std::size_t row = 0; row < x.rows(); ++row) {
       const T a = x(row, ja);
       const T b = x(row, jb);
@@ -72,6 +63,20 @@ void Rope::turn(MatrixView<const float> x, double position, MatrixView<float> y)
 
 void Rope::turn(MatrixView<const double> x, double position, MatrixView<double> y) const { turn_rows(x, position, y); }
 
+void Rope::add_turned(std::span<const float> x, double position, float factor, std::span<float> y) const {
+  require_size("Rope::add_turned", "size of x", x.size(), dim_);
+  require_size("Rope::add_turned", "size of y", y.size(), dim_);
+  for (std::size_t i = 0; i < frequencies_.size(); ++i) {
+    const double angle = position * frequencies_[i];
+    const auto c = static_cast<float>(std::cos(angle));
+    const auto s = static_cast<float>(std::sin(angle));
+    const auto [a, b] = pair(i);
+    y[a] += factor * (x[a] * c - x[b] * s);
+    y[b] += factor * (x[a] * s + x[b] * c);
+  }
+  for (std::size_t j = 2 * frequencies_.size(); j < dim_; ++j) y[j] += factor * x[j];
+}
+
 void Rope::turn_moment(MatrixView<double> s, double position) const {
   require_size("Rope::turn_moment", "rows of s", s.rows(), dim_);
   turn_rows<double>(s, position, s);  // rows: S R^T
@@ -80,7 +85,7 @@ void Rope::turn_moment(MatrixView<double> s, double position) const {
     const double angle = position * frequencies_[i];
     const double c = std::cos(angle);
     const double sn = std::sin(angle);
-    const auto [ja, jb] = pair_of(layout_, i, pairs);
+    const auto [ja, jb] = pair(i);
     for (std::size_t j = 0; j < dim_; ++j) {
       const double a = s(ja, j);
       const double b = s(jb, j);

@@ -33,9 +33,20 @@ class Rope {
   RopeLayout layout() const { return layout_; }
   std::span<const double> frequencies() const { return frequencies_; }
 
+  struct Pair {
+    std::size_t a;
+    std::size_t b;
+  };
+  /// The two coordinates that frequency i turns.
+  Pair pair(std::size_t i) const {
+    return layout_ == RopeLayout::kHalf ? Pair{i, i + frequencies_.size()} : Pair{2 * i, 2 * i + 1};
+  }
+
   /// y_i = R_position x_i for every row; x and y (n, dim) may be the same memory, otherwise they must not overlap.
   void turn(MatrixView<const float> x, double position, MatrixView<float> y) const;
   void turn(MatrixView<const double> x, double position, MatrixView<double> y) const;
+  /// y += factor R_position x for one vector.
+  void add_turned(std::span<const float> x, double position, float factor, std::span<float> y) const;
   /// S <- R S R^T, the moment of turned vectors, for the (dim, dim) second moment S of vectors.
   void turn_moment(MatrixView<double> s, double position) const;
 
