@@ -66,7 +66,7 @@ TEST(FastRotation, BlockHadamardKeepsEnergyInItsBlock) {
 
 TEST(FastRotation, RoundsDrawFreshSigns) {
   const std::size_t d = 64;
-  const FastRotation rotation = fht_kac(d, 4, 1);
+  const FastRotation rotation = fht_kac(d, 1);
   ASSERT_EQ(rotation.signs().size(), 4 * d);
   for (std::size_t a = 0; a < 4; ++a) {
     for (std::size_t b = a + 1; b < 4; ++b) {
@@ -85,7 +85,7 @@ Moments traces(Draw draw, int seeds) {
 
 TEST(FastRotation, TraceOfFourRoundsIsCentredAndNoticesReusedSigns) {
   // Each of 400 seeds has standard deviation 1/64 = 0.0157: 0.003 is 3.8 standard errors, false alarm 1.3e-4.
-  const Moments fresh = traces([](std::uint64_t seed) { return fht_kac(64, 4, seed); }, 400);
+  const Moments fresh = traces([](std::uint64_t seed) { return fht_kac(64, seed); }, 400);
   EXPECT_NEAR(fresh.mean(), 0, 0.003);
   EXPECT_NEAR(fresh.standard_deviation(), 0.0157, 0.0157 * 4 / std::sqrt(2.0 * 400));
 
@@ -110,7 +110,7 @@ TEST(FastRotation, EveryCoordinateIsSpreadOverEveryOther) {
   // each R_ij is about N(0, 1/d); 12 / sqrt(d) stands for 12 standard deviations, beyond reach at these sizes.
   for (const std::size_t d : {65U, 80U, 96U, 112U, 127U, 192U, 255U, 576U}) {
     SCOPED_TRACE(d);
-    for (const FastRotation& rotation : {randomized_hadamard(d, 3, 1), fht_kac(d, 4, 1), kac_walk(d, 4, 1)}) {
+    for (const FastRotation& rotation : {randomized_hadamard(d, 3, 1), fht_kac(d, 1), kac_walk(d, 4, 1)}) {
       const Eigen::MatrixXd r = dense(rotation);
       EXPECT_LT(r.cwiseAbs().maxCoeff(), 12 / std::sqrt(static_cast<double>(d)));
       // Energy of the first half of every column: 1/2 in the mean, variance about 1 / (2 d).
@@ -125,7 +125,8 @@ TEST(FastRotation, EveryCoordinateIsSpreadOverEveryOther) {
 TEST(FastRotation, RefusesImpossibleRequests) {
   EXPECT_THROW(randomized_hadamard(8, 0, 1), InvalidArgument);
   EXPECT_THROW(randomized_hadamard(0, 1, 1), InvalidArgument);
-  EXPECT_THROW(fht_kac(8, 65, 1), InvalidArgument);
+  EXPECT_THROW(randomized_hadamard(8, 65, 1), InvalidArgument);
+  EXPECT_THROW(fht_kac(0, 1), InvalidArgument);
   EXPECT_THROW(kac_walk(8, -1, 1), InvalidArgument);
   EXPECT_THROW(block_hadamard(8, 3, 1), InvalidArgument);
   EXPECT_THROW(block_hadamard(8, 0, 1), InvalidArgument);

@@ -10,7 +10,7 @@ namespace {
 
 TEST(MakeRotation, NamesComeBack) {
   for (const char* spec :
-       {"haar", "hadamard:1", "hadamard:3", "kac:4", "fht-kac:4", "block-hadamard:16", "plain-hadamard", "none"}) {
+       {"haar", "hadamard:1", "hadamard:3", "kac:4", "fht-kac", "block-hadamard:16", "hadamard", "none"}) {
     const auto rotation = make_rotation(spec, 20, 3, 2);
     EXPECT_EQ(rotation->describe(), spec);
     EXPECT_FALSE(rotation->guarantee().empty());
@@ -19,7 +19,7 @@ TEST(MakeRotation, NamesComeBack) {
 }
 
 TEST(MakeRotation, RefusesOtherText) {
-  for (const char* spec : {"", "Haar", "haar:2", "hadamard", "hadamard:", "hadamard:0", "hadamard:-1", "hadamard:3x",
+  for (const char* spec : {"", "Haar", "haar:2", "fht-kac:4", "hadamard:", "hadamard:0", "hadamard:-1", "hadamard:3x",
                            "hadamard:65", "kac:99999999999", "block-hadamard:12", "nonesuch"}) {
     EXPECT_THROW(make_rotation(spec, 16, 1), InvalidArgument) << spec;
   }

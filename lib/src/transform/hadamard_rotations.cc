@@ -7,16 +7,11 @@
 #include "transform/row_shapes.h"
 
 namespace orthant::transform {
-namespace {
-
-void require_rounds(const char* where, int rounds) {
-  if (rounds < 1 || rounds > 64) throw_invalid_argument(where, "rounds", std::to_string(rounds), "1 to 64");
-}
-
-}  // namespace
 
 FastRotation randomized_hadamard(std::size_t dim, int rounds, std::uint64_t seed, std::uint64_t index) {
-  require_rounds("randomized_hadamard", rounds);
+  if (rounds < 1 || rounds > 64) {
+    throw_invalid_argument("randomized_hadamard", "rounds", std::to_string(rounds), "1 to 64");
+  }
   FastRotation rotation(
       dim, "hadamard:" + std::to_string(rounds),
       rounds == 1
@@ -35,13 +30,12 @@ FastRotation randomized_hadamard(std::size_t dim, int rounds, std::uint64_t seed
   return rotation;
 }
 
-FastRotation fht_kac(std::size_t dim, int rounds, std::uint64_t seed, std::uint64_t index) {
-  require_rounds("fht_kac", rounds);
-  FastRotation rotation(dim, "fht-kac:" + std::to_string(rounds),
-                        "as hadamard rounds: near the sphere's law for large d and 4 rounds; no exact law, no bound");
+FastRotation fht_kac(std::size_t dim, std::uint64_t seed, std::uint64_t index) {
+  FastRotation rotation(dim, "fht-kac",
+                        "near the sphere's law for large d, as hadamard rounds are; no exact law, no bound");
   const std::size_t n = std::bit_floor(dim);
   RngStream rng(seed, Domain::kRotation, index);
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < 4; ++round) {
     rotation.add_signs(rng);
     rotation.add_hadamard(round % 2 == 0 ? 0 : dim - n, n);
     if (n != dim) rotation.add_halves();
@@ -66,7 +60,7 @@ FastRotation block_hadamard(std::size_t dim, std::size_t block, std::uint64_t se
 }
 
 FastRotation plain_hadamard(std::size_t dim) {
-  FastRotation rotation(dim, "plain-hadamard", "none: a fixed map, undone by inputs that are its own rows");
+  FastRotation rotation(dim, "hadamard", "none: a fixed map, undone by inputs that are its own rows");
   const std::size_t block = std::size_t{1} << std::countr_zero(dim);
   for (std::size_t first = 0; first < dim; first += block) rotation.add_hadamard(first, block);
   return rotation;

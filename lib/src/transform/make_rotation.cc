@@ -32,15 +32,15 @@ std::shared_ptr<const Rotation> make_rotation(std::string_view spec, std::size_t
                                               std::uint64_t index) {
   if (spec == "haar") return std::make_shared<const Haar>(dim, seed, index);
   if (spec == "none") return std::make_shared<const Identity>(dim);
-  if (spec == "plain-hadamard") return share(plain_hadamard(dim));
+  if (spec == "fht-kac") return share(fht_kac(dim, seed, index));
+  if (spec == "hadamard") return share(plain_hadamard(dim));
   if (const auto rounds = parameter(spec, "hadamard")) return share(randomized_hadamard(dim, *rounds, seed, index));
   if (const auto rounds = parameter(spec, "kac")) return share(kac_walk(dim, *rounds, seed, index));
-  if (const auto rounds = parameter(spec, "fht-kac")) return share(fht_kac(dim, *rounds, seed, index));
   if (const auto block = parameter(spec, "block-hadamard")) {
     return share(block_hadamard(dim, static_cast<std::size_t>(*block), seed, index));
   }
   throw_invalid_argument("rotation", "name", std::string(spec),
-                         "haar, hadamard:R, kac:R, fht-kac:R, block-hadamard:B, plain-hadamard or none");
+                         "haar, hadamard:R, kac:R, fht-kac, block-hadamard:B, hadamard or none");
 }
 
 }  // namespace orthant::transform

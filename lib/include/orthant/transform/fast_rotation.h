@@ -80,9 +80,9 @@ class FastRotation final : public Rotation {
 /// misses Theorem 1's bound on it (d = 128, 2 bits: 0.2552 > 0.1700). r >= 2 with fresh signs repairs that; 3 is usual.
 FastRotation randomized_hadamard(std::size_t dim, int rounds, std::uint64_t seed, std::uint64_t index = 0);
 
-/// "fht-kac:r": RaBitQ's fast rotation: r rounds of signs, hadamard on the first n coordinates (even rounds) or the
-/// last n (odd rounds), then halves when d > n. r = 4 is its library's setting.
-FastRotation fht_kac(std::size_t dim, int rounds, std::uint64_t seed, std::uint64_t index = 0);
+/// "fht-kac": RaBitQ's fast rotation: four rounds of signs, hadamard on the first n coordinates (even rounds) or the
+/// last n (odd rounds), then halves when d > n.
+FastRotation fht_kac(std::size_t dim, std::uint64_t seed, std::uint64_t index = 0);
 
 /// "kac:r": Kac's walk in its parallel form (Jain et al. 2022): r ceil(log2 d) steps of random planes. As r grows R x
 /// tends to the uniform law on the sphere for every fixed unit x; at d = 1 it is the identity.
@@ -92,7 +92,7 @@ FastRotation kac_walk(std::size_t dim, int rounds, std::uint64_t seed, std::uint
 /// shorter than B is cut into descending powers of two.
 FastRotation block_hadamard(std::size_t dim, std::size_t block, std::uint64_t seed, std::uint64_t index = 0);
 
-/// "plain-hadamard": no randomness; one Hadamard matrix in each block of n coordinates, n the largest power of two that
+/// "hadamard": no randomness; one Hadamard matrix in each block of n coordinates, n the largest power of two that
 /// divides d. Vectors exist that it makes as uneven as can be (its own rows).
 FastRotation plain_hadamard(std::size_t dim);
 
