@@ -9,6 +9,11 @@ namespace orthant {
 /// Merging in a fixed order gives the same bits for any number of threads.
 class Moments {
  public:
+  Moments() = default;
+  /// The sample whose accessors gave these values: a checkpoint read back, a part computed on another machine.
+  Moments(std::uint64_t count, double mean, double sum_of_squares, double min, double max)
+      : count_(count), mean_(mean), squares_(sum_of_squares), min_(min), max_(max) {}
+
   void add(double x);
   void merge(const Moments& other);
 

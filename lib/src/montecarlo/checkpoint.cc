@@ -1,0 +1,107 @@
+#include "orthant/montecarlo/checkpoint.h"
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "orthant/core/atomic_file.h"
+#include "orthant/core/error.h"
+
+namespace orthant::montecarlo {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kFormat = "orthant-checkpoint-1";
+
+// JSON has no infinities; an empty sample has some.
+json to_value(double x) {
+  if (std::isfinite(x)) return x;
+  return std::isnan(x) ? "nan" : x > 0 ? "inf" : "-inf";
+}
+
+double from_value(const json& value) {
+  if (value.is_number()) return value.get<double>();
+  const std::string text = value.get<std::string>();
+  if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (text == "inf") return std::numeric_limits<double>::infinity();
+  if (text == "-inf") return -std::numeric_limits<double>::infinity();
+  throw_invalid_input("checkpoint", "number", text, "a number, inf, -inf or nan");
+}
+
+json to_values(const Moments& m) {
+  return json::array(
+      {m.count(), to_value(m.mean()), to_value(m.sum_of_squares()), to_value(m.min()), to_value(m.max())});
+}
+
+Moments moments_from(const json& value) {
+  if (value.size() != 5) throw_invalid_input("checkpoint", "moments", std::to_string(value.size()) + " values", "5");
+  return {value[0].get<std::uint64_t>(), from_value(value[1]), from_value(value[2]), from_value(value[3]),
+          from_value(value[4])};
+}
+
+}  // namespace
+
+std::string to_json(const Checkpoint& checkpoint) {
+  json experiments = json::object();
+  for (const auto& [name, progress] : checkpoint.experiments) {
+    json channels = json::array();
+    for (const Moments& m : progress.channels) channels.push_back(to_values(m));
+    json sequences = json::array();
+    for (const std::vector<double>& state : progress.sequences) {
+      json values = json::array();
+      for (const double x : state) values.push_back(to_value(x));
+      sequences.push_back(std::move(values));
+    }
+    experiments[name] = {{"blocks", progress.blocks}, {"channels", channels}, {"sequences", sequences}};
+  }
+  return json{{"format", kFormat}, {"key", checkpoint.key}, {"experiments", experiments}}.dump() + "\n";
+}
+
+Checkpoint parse_checkpoint(const std::string& text, const std::string& key) {
+  Checkpoint checkpoint;
+  checkpoint.key = key;
+  if (text.empty()) return checkpoint;
+  try {
+    const json root = json::parse(text);
+    if (root.at("format").get<std::string>() != kFormat) {
+      throw_invalid_input("checkpoint", "format", root.at("format").dump(), kFormat);
+    }
+    if (root.at("key").get<std::string>() != key) {
+      throw_invalid_input("checkpoint", "run", root.at("key").get<std::string>(), key);
+    }
+    for (const auto& [name, value] : root.at("experiments").items()) {
+      Progress progress;
+      if (!value.at("blocks").is_number_unsigned()) {
+        throw_invalid_input("checkpoint", "blocks", value.at("blocks").dump(), "a whole number");
+      }
+      progress.blocks = value.at("blocks").get<std::uint64_t>();
+      for (const json& m : value.at("channels")) progress.channels.push_back(moments_from(m));
+      for (const json& state : value.at("sequences")) {
+        std::vector<double> values;
+        for (const json& x : state) values.push_back(from_value(x));
+        progress.sequences.push_back(std::move(values));
+      }
+      checkpoint.experiments.emplace(name, std::move(progress));
+    }
+  } catch (const json::exception& error) {
+    throw InvalidInput(std::string("checkpoint: not readable: ") + error.what());
+  }
+  return checkpoint;
+}
+
+void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  write_file(path, to_json(checkpoint));
+}
+
+Checkpoint read_checkpoint(const std::filesystem::path& path, const std::string& key) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    if (std::filesystem::exists(path)) throw InvalidInput("checkpoint: cannot read " + path.string());
+    return parse_checkpoint("", key);
+  }
+  return parse_checkpoint({std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()}, key);
+}
+
+}  // namespace orthant::montecarlo
