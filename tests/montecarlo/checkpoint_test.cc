@@ -36,7 +36,7 @@ TEST(Checkpoint, RefusesWhatIsNotItsOwn) {
   for (const std::string& text : {std::string("{"), std::string("[]"), std::string("{}"), std::string("null"),
                                   std::string(R"({"format":"x"})"), std::string(R"({"format":"orthant-checkpoint-1"})"),
                                   head + "{}}}", head + R"({"blocks":"many","channels":[],"sequences":[]}}})",
-        head + R"({"blocks":-1,"channels":[],"sequences":[]}}})",
+                                  head + R"({"blocks":-1,"channels":[],"sequences":[]}}})",
                                   head + R"({"blocks":1,"channels":[[1]],"sequences":[]}}})",
                                   head + R"({"blocks":1,"channels":[],"sequences":[["x"]]}}})"}) {
     EXPECT_THROW(parse_checkpoint(text, "k"), InvalidInput) << text;

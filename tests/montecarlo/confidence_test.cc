@@ -157,7 +157,10 @@ TEST(Sequences, RestoreContinuesWithTheSameBits) {
 
 TEST(Sequences, BadInputNeverConvicts) {
   const auto sequence = bounded_mean(0, 1, 0.5, 1e-3, {1000, 0.3});
-  sequence->add(Moments(2000, 0.25, 45.0, 0.25, 7.0));  // outside the stated range
+  sequence->add(Moments(2000, 0.25, 45.0, 0.25, 7.0));  // above the stated range
+  EXPECT_TRUE(std::isinf(sequence->interval().upper));
+  EXPECT_LT(sequence->interval().lower, 0.25);
+  sequence->add(Moments(2000, 0.25, 45.0, -0.25, 0.5));  // below it
   EXPECT_TRUE(std::isinf(sequence->interval().lower));
   const auto mean = asymptotic_mean(1e-3, {1000, 0.3});
   mean->add(Moments(2000, std::nan(""), std::nan(""), 0, 1));

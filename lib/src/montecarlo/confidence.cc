@@ -80,8 +80,9 @@ class BoundedMean final : public ConfidenceSequence {
     spread_ += chunk.sum_of_squares() + n * gap * gap;
     count_ += n;
     sum_ += n * chunk.mean();
-    const bool inside = chunk.count() == 0 || (chunk.min() >= lower_ && chunk.max() <= upper_);
-    if (!inside || !std::isfinite(sum_)) broken_ = true;
+    // What lies below the range voids both limits; what lies above it only the upper one, see the header.
+    if (!std::isfinite(sum_) || (chunk.count() > 0 && chunk.min() < lower_)) broken_ = true;
+    if (chunk.count() > 0 && chunk.max() > upper_) upper_ = std::numeric_limits<double>::infinity();
     prediction_ = std::clamp(sum_ / std::max(count_, 1.0), lower_, ceiling_);
   }
 
@@ -98,14 +99,17 @@ class BoundedMean final : public ConfidenceSequence {
   }
 
   std::string_view kind() const override { return "empirical Bernstein"; }
-  std::vector<double> state() const override { return {count_, sum_, spread_, prediction_, broken_ ? 1.0 : 0.0}; }
+  std::vector<double> state() const override {
+    return {count_, sum_, spread_, prediction_, upper_, broken_ ? 1.0 : 0.0};
+  }
   void restore(std::span<const double> state) override {
-    require_state(state.size(), 5);
+    require_state(state.size(), 6);
     count_ = state[0];
     sum_ = state[1];
     spread_ = state[2];
     prediction_ = state[3];
-    broken_ = state[4] != 0;
+    upper_ = state[4];
+    broken_ = state[5] != 0;
   }
 
  private:

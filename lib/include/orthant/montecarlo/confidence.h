@@ -44,7 +44,8 @@ struct Plan {
 ///   With predictions p_i and V = sum (X_i - p_i)^2, exp(l S - psi(l) V) is a supermartingale for the upward sum S when
 ///   every p_i <= lower + c, and for the downward sum when every p_i >= upper - c; alpha/2 goes to either side.
 /// `centre` is a guess of the mean: predictions stay in [lower, 2 centre - lower], which makes the lower limit (the one
-/// that convicts) independent of `upper`; upper may be +infinity, and then so is the upper limit.
+/// that convicts) independent of `upper`; upper may be +infinity, and then so is the upper limit. A value
+/// above `upper` makes it so, one below `lower` voids the interval.
 std::unique_ptr<ConfidenceSequence> bounded_mean(double lower, double upper, double centre, double alpha, Plan plan);
 
 /// Frequency of an event (chunks hold 0 and 1): beta-binomial mixture (Robbins 1970), exact at every sample size,
