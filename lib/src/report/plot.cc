@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <system_error>
@@ -104,17 +105,16 @@ std::string to_gnuplot(const Plot& plot) {
   return text + data + command + '\n';
 }
 
-bool write_svg(const Plot& plot, const std::filesystem::path& path) {
+std::optional<std::string> to_svg(const Plot& plot) {
   const ScratchFolder scratch;
   const std::string program = scratch.file("plot.gp");
   const std::string out = scratch.file("plot.svg");
   const std::string err = scratch.file("messages");
   write_file(program, to_gnuplot(plot));
   const int status = run_gnuplot(program, out, err);
-  if (status == 127) return false;
+  if (status == 127) return std::nullopt;
   if (status != 0) throw Error("gnuplot failed: " + contents(err));
-  write_file(path, contents(out));
-  return true;
+  return contents(out);
 }
 
 }  // namespace orthant::report

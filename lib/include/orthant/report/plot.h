@@ -1,6 +1,6 @@
 #pragma once
 
-#include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,8 +25,7 @@ struct Plot {
 /// Throws InvalidArgument when no point is left to draw.
 std::string to_gnuplot(const Plot& plot);
 
-/// Draws with the gnuplot found on PATH; the file appears complete or not at all. Returns false, and writes nothing,
-/// when there is no gnuplot; throws Error, with what it said, when gnuplot fails.
-bool write_svg(const Plot& plot, const std::filesystem::path& path);
+/// Draws with the gnuplot found on PATH. Nothing when there is none; throws Error, with what it said, when it fails.
+std::optional<std::string> to_svg(const Plot& plot);
 
 }  // namespace orthant::report
