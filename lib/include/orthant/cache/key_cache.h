@@ -1,0 +1,134 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orthant/cache/row_format.h"
+#include "orthant/cache/tile_buffer.h"
+#include "orthant/cache/tile_layout.h"
+#include "orthant/core/matrix_view.h"
+#include "orthant/core/workspace.h"
+
+namespace orthant::cache {
+
+class SectionPlan;  // private: sections as the kernels see them
+struct SectionPart;
+
+enum class Precision {
+  kFast,   ///< integer dot products; the error is bounded below
+  kExact,  ///< float levels and queries, float sums
+};
+
+struct KeyCacheOptions {
+  Precision precision = Precision::kFast;
+  /// Bits of a query coordinate in fast mode: 8, 16, or 0 for the choice by width: 16 at 6 bits and more, where 8 would
+  /// show beside the code's own error, else 8. At 6 and 7 bits, and at 8 with unevenly spaced levels, always 16.
+  int query_bits = 0;
+  /// The first keys and the most recent ones that are also kept in float32 and scored exactly.
+  std::size_t first_exact = 0;
+  std::size_t last_exact = 0;
+  /// Name of the instruction set to use ("scalar", "avx2", ...); empty: the widest this CPU has, or ORTHANT_TARGET.
+  std::string target;
+};
+
+/// The keys of one KV head, coded; scores of queries against all of them straight from the codes.
+///
+/// Keys and queries are those of the transformed space: the caller applies Transform::apply_keys before coding and
+/// apply_queries before scoring, so that one query serves all keys, or another one each run of tiles (see scores).
+/// Memory is a TileLayout of the row format; key i is lane i % 64 of tile i / 64. Appending writes one lane and never
+/// packs again.
+///
+/// Score error against the exact product with the decoded key (half-precision scale and offset included), a sum over
+/// the sections S of n coordinates. With a the key's scale, o its offset, s the softmax scale, Q = max_S |q_j|,
+/// C half the range of the levels and m the middle of it:
+///   |error| <= s sum_S [ |a| E + R ],    R = (n/4 + 16) 2^-24 (|a| (C + |m|) + |o|) sum_S |q_j|
+///   exact mode  E = 0: four chains of n/4 fused multiply-adds (Higham 2002, section 3.1)
+///   fast mode   E = C (sum_S |q_j| / 126 + n Q / 254)       one byte for levels and queries, or 8-bit tables
+///               E = n C Q / 32130                           evenly spaced levels of 8 bits, two-byte queries
+///               E = n C Q / 254                             the same with one-byte queries
+///               E = C (sum_S |q_j| / 15876 + n Q / 16065)   two bytes for both
+/// and for bfloat16 rows with C the largest coordinate of the key and a = 1:
+///               E = 0, or C sum_S |q_j| / 256 in fast mode (queries may be rounded to bfloat16 too)
+/// Each term is a distance to the nearest grid point (levels on 127 steps to either side of m, 63 where only 7 bits
+/// fit; queries on 127 or 127 * 126) times the largest value of the other factor. These are worst cases: the roundings
+/// of different coordinates are as good as independent, so the typical error is smaller by about sqrt(n).
+/// Exact mode gives the same bits on every target; fast mode gives the same bits on all targets
+/// whose dot product takes 8-bit levels, and stays within the bound on the others. A score depends neither on the
+/// number of queries scored together nor on threads.
+///
+/// Const calls may run concurrently, each thread with its own Workspace; they do not allocate.
+class KeyCache {
+ public:
+  /// Throws InvalidArgument when the target is unknown or not supported by this CPU.
+  explicit KeyCache(RowFormat format, KeyCacheOptions options = {});
+
+  std::size_t size() const { return size_; }
+  std::size_t dim() const { return format_.dim(); }
+  const RowFormat& format() const { return format_; }
+  const KeyCacheOptions& options() const { return options_; }
+  const TileLayout& layout() const { return layout_; }
+  /// The instruction set in use.
+  std::string_view target() const;
+  /// Whole tiles, in the layout of TileLayout.
+  std::span<const std::byte> tiles() const { return tiles_.bytes(); }
+  /// Bytes held for keys: whole tiles and the exact windows.
+  std::size_t bytes() const;
+  void reserve(std::size_t keys);
+
+  /// Appends n keys: codes (n, d), one byte each, below 2^bits of their section; scales (n, format().scales()), rounded
+  /// to half precision; offsets alike when the format has them, else empty; exact (n, d), the keys themselves, when the
+  /// options keep a window, else empty. Throws InvalidArgument, before anything is changed, on a wrong shape, a code
+  /// out of range, or a scale or offset that is not finite in half precision. Scales below 2^-25 become zero.
+  void append(MatrixView<const std::uint8_t> codes, MatrixView<const float> scales,
+              MatrixView<const float> offsets = {}, MatrixView<const float> exact = {});
+  /// Appends keys of a bfloat16 cache: (n, d) finite floats, rounded.
+  void append(MatrixView<const float> keys);
+
+  /// keys: (n, d) receives keys first, first + 1, ... as coded: scale * level + offset, in float.
+  void decode(std::size_t first, MatrixView<float> keys) const;
+
+  /// Workspace for calls with up to `queries` queries.
+  std::size_t workspace_bytes(std::size_t queries) const;
+
+  /// scores(h, i) = scale * <queries_h, k_(first + i)> [+ terms(h, i)]
+  /// queries: (h, d), a GQA group decoded once for all; scores: (h, n), n keys from `first`, which is a multiple of 64.
+  /// terms: empty, (h, n), or (h, 1) for one term a query. A cache whose queries change from run to run of tiles
+  /// (phase-aligned keys) is scored by one call for each run. Throws InvalidArgument on a shape mismatch, keys beyond
+  /// size(), or queries that are not finite.
+  void scores(MatrixView<const float> queries, float scale, std::size_t first, MatrixView<float> scores,
+              Workspace& work, MatrixView<const float> terms = {}) const;
+
+  /// The bound above for every score of the same call; slow.
+  void score_error_bounds(MatrixView<const float> queries, float scale, std::size_t first,
+                          MatrixView<float> bounds) const;
+
+ private:
+  struct KeyReach {
+    double error_range;  ///< |a| C
+    double largest;      ///< of the section's coordinates, |a| (C + |m|) + |o|
+  };
+  KeyReach reach_of(std::size_t key, const SectionPart& part) const;
+  bool is_exact(std::size_t key) const;
+  std::span<const float> exact_row(std::size_t key) const;
+  std::span<float> exact_slot(std::size_t key);
+  void require_append(MatrixView<const std::uint8_t> codes, MatrixView<const float> scales,
+                      MatrixView<const float> offsets, MatrixView<const float> exact) const;
+  void keep_exact(MatrixView<const float> exact);
+  std::span<std::byte> lane_tile(std::size_t key);
+
+  RowFormat format_;
+  KeyCacheOptions options_;
+  TileLayout layout_;
+  std::shared_ptr<const SectionPlan> plan_;
+  TileBuffer tiles_;
+  std::vector<float> first_rows_;  // the first window, then a ring of the last one
+  std::vector<float> last_rows_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace orthant::cache

@@ -1,0 +1,675 @@
+// Scores of up to eight queries against the rows of a section, tile by tile. Included inside each target's namespace
+// after its vocabulary Vec (see vec_scalar-inl.h for what that holds); no include guard.
+//
+// A unit is the least number of rows that starts a new pattern of groups. decode_unit hands every group of four
+// coordinates to a sink as sink.template group<G, kShift>(x): bits kShift .. kShift + B - 1 of every byte of x[v] are
+// the codes of group G of the unit for vector v; higher bits are whatever follows.
+
+template <std::size_t kVectors>
+struct Words {
+  Vec::Word at[kVectors];
+};
+
+template <std::size_t kVectors>
+ORTHANT_INLINE Words<kVectors> load_row(const std::byte* row) {
+  Words<kVectors> x;
+  ORTHANT_UNROLL
+  for (std::size_t v = 0; v < kVectors; ++v) x.at[v] = Vec::load(row + 4 * Vec::kLanes * v);
+  return x;
+}
+
+template <int kShift, std::size_t kVectors>
+ORTHANT_INLINE Words<kVectors> shifted(const Words<kVectors>& x) {
+  Words<kVectors> y;
+  ORTHANT_UNROLL
+  for (std::size_t v = 0; v < kVectors; ++v) y.at[v] = Vec::template shift_right<kShift>(x.at[v]);
+  return y;
+}
+
+/// The low kLow bits of every byte of x, with bit kBit of the same byte of `top` above them.
+template <int kLow, std::size_t kBit, std::size_t kVectors>
+ORTHANT_INLINE Words<kVectors> with_top_bit(const Words<kVectors>& x, const Words<kVectors>& top) {
+  constexpr std::uint32_t kMask = ((1U << kLow) - 1) * 0x01010101U;
+  Words<kVectors> y;
+  ORTHANT_UNROLL
+  for (std::size_t v = 0; v < kVectors; ++v) {
+    y.at[v] = Vec::select(kMask, x.at[v], Vec::template shift<static_cast<int>(kBit) - kLow>(top.at[v]));
+  }
+  return y;
+}
+
+/// The field that lives in bits 6..7 of three rows.
+template <std::size_t kVectors>
+ORTHANT_INLINE Words<kVectors> fourth_field(const Words<kVectors>& a, const Words<kVectors>& b,
+                                            const Words<kVectors>& c) {
+  Words<kVectors> y;
+  ORTHANT_UNROLL
+  for (std::size_t v = 0; v < kVectors; ++v) {
+    const Vec::Word low =
+        Vec::select(0x03030303U, Vec::template shift_right<6>(a.at[v]), Vec::template shift_right<4>(b.at[v]));
+    y.at[v] = Vec::select(0x0F0F0F0FU, low, Vec::template shift_right<2>(c.at[v]));
+  }
+  return y;
+}
+
+template <int kBits>
+struct Unit;
+
+template <>
+struct Unit<1> {
+  static constexpr std::size_t kRows = 1;
+  static constexpr std::size_t kGroups = 8;
+  template <std::size_t kVectors, class Sink>
+  static ORTHANT_INLINE void decode(const std::byte* rows, Sink& sink) {
+    const Words<kVectors> x = load_row<kVectors>(rows);
+    sink.template group<0, 0>(x);
+    sink.template group<1, 1>(x);
+    sink.template group<2, 2>(x);
+    sink.template group<3, 3>(x);
+    sink.template group<4, 4>(x);
+    sink.template group<5, 5>(x);
+    sink.template group<6, 6>(x);
+    sink.template group<7, 7>(x);
+  }
+};
+
+template <>
+struct Unit<2> {
+  static constexpr std::size_t kRows = 1;
+  static constexpr std::size_t kGroups = 4;
+  template <std::size_t kVectors, class Sink>
+  static ORTHANT_INLINE void decode(const std::byte* rows, Sink& sink) {
+    const Words<kVectors> x = load_row<kVectors>(rows);
+    sink.template group<0, 0>(x);
+    sink.template group<1, 2>(x);
+    sink.template group<2, 4>(x);
+    sink.template group<3, 6>(x);
+  }
+};
+
+template <>
+struct Unit<4> {
+  static constexpr std::size_t kRows = 1;
+  static constexpr std::size_t kGroups = 2;
+  template <std::size_t kVectors, class Sink>
+  static ORTHANT_INLINE void decode(const std::byte* rows, Sink& sink) {
+    const Words<kVectors> x = load_row<kVectors>(rows);
+    sink.template group<0, 0>(x);
+    sink.template group<1, 4>(x);
+  }
+};
+
+template <>
+struct Unit<8> {
+  static constexpr std::size_t kRows = 1;
+  static constexpr std::size_t kGroups = 1;
+  template <std::size_t kVectors, class Sink>
+  static ORTHANT_INLINE void decode(const std::byte* rows, Sink& sink) {
+    sink.template group<0, 0>(load_row<kVectors>(rows));
+  }
+};
+
+template <>
+struct Unit<3> {
+  static constexpr std::size_t kRows = 3;
+  static constexpr std::size_t kGroups = 8;
+  template <std::size_t kRow, std::size_t kVectors, class Sink>
+  static ORTHANT_INLINE void field(const Words<kVectors>& x, Sink& sink) {
+    sink.template group<2 * kRow, 0>(x);
+    sink.template group<2 * kRow + 1, 3>(x);
+  }
+  template <std::size_t kVectors, class Sink>
+  static ORTHANT_INLINE void decode(const std::byte* rows, Sink& sink) {
+    const Words<kVectors> a = load_row<kVectors>(rows);
+    field<0>(a, sink);
+    const Words<kVectors> b = load_row<kVectors>(rows + kRowBytes);
+    field<1>(b, sink);
+    const Words<kVectors> c = load_row<kVectors>(rows + 2 * kRowBytes);
+    field<2>(c, sink);
+    field<3>(fourth_field(a, b, c), sink);
+  }
+  template <std::size_t kVectors, class Sink>
+  static ORTHANT_INLINE void decode_tail(const std::byte* rows, std::size_t count, Sink& sink) {
+    field<0>(load_row<kVectors>(rows), sink);
+    if (count == 2) field<1>(load_row<kVectors>(rows + kRowBytes), sink);
+  }
+};
+
+template <>
+struct Unit<6> {
+  static constexpr std::size_t kRows = 3;
+  static constexpr std::size_t kGroups = 4;
+  template <std::size_t kVectors, class Sink>
+  static ORTHANT_INLINE void decode(const std::byte* rows, Sink& sink) {
+    const Words<kVectors> a = load_row<kVectors>(rows);
+    sink.template group<0, 0>(a);
+    const Words<kVectors> b = load_row<kVectors>(rows + kRowBytes);
+    sink.template group<1, 0>(b);
+    const Words<kVectors> c = load_row<kVectors>(rows + 2 * kRowBytes);
+    sink.template group<2, 0>(c);
+    sink.template group<3, 0>(fourth_field(a, b, c));
+  }
+  template <std::size_t kVectors, class Sink>
+  static ORTHANT_INLINE void decode_tail(const std::byte* rows, std::size_t count, Sink& sink) {
+    sink.template group<0, 0>(load_row<kVectors>(rows));
+    if (count == 2) sink.template group<1, 0>(load_row<kVectors>(rows + kRowBytes));
+  }
+};
+
+template <>
+struct Unit<5> {
+  static constexpr std::size_t kRows = 5;
+  static constexpr std::size_t kGroups = 8;
+  template <std::size_t kRow, std::size_t kVectors, class Sink>
+  static ORTHANT_INLINE void nibbles(const std::byte* rows, const Words<kVectors>& top, Sink& sink) {
+    const Words<kVectors> x = load_row<kVectors>(rows + (1 + kRow) * kRowBytes);
+    sink.template group<2 * kRow, 0>(with_top_bit<4, 2 * kRow>(x, top));
+    sink.template group<2 * kRow + 1, 0>(with_top_bit<4, 2 * kRow + 1>(shifted<4>(x), top));
+  }
+  template <std::size_t kVectors, class Sink>
+  static ORTHANT_INLINE void decode(const std::byte* rows, Sink& sink) {
+    decode_tail<kVectors>(rows, kRows, sink);
+  }
+  template <std::size_t kVectors, class Sink>
+  static ORTHANT_INLINE void decode_tail(const std::byte* rows, std::size_t count, Sink& sink) {
+    const Words<kVectors> top = load_row<kVectors>(rows);
+    nibbles<0>(rows, top, sink);
+    if (count > 2) nibbles<1>(rows, top, sink);
+    if (count > 3) nibbles<2>(rows, top, sink);
+    if (count > 4) nibbles<3>(rows, top, sink);
+  }
+};
+
+template <>
+struct Unit<7> {
+  static constexpr std::size_t kRows = 7;
+  static constexpr std::size_t kGroups = 8;
+  /// Groups 4 * kHalf .. of the block, in up to three rows.
+  template <std::size_t kHalf, std::size_t kVectors, class Sink>
+  static ORTHANT_INLINE void half(const std::byte* rows, std::size_t count, const Words<kVectors>& top, Sink& sink) {
+    constexpr std::size_t kFirst = 4 * kHalf;
+    const Words<kVectors> a = load_row<kVectors>(rows);
+    sink.template group<kFirst, 0>(with_top_bit<6, kFirst>(a, top));
+    if (count < 2) return;
+    const Words<kVectors> b = load_row<kVectors>(rows + kRowBytes);
+    sink.template group<kFirst + 1, 0>(with_top_bit<6, kFirst + 1>(b, top));
+    if (count < 3) return;
+    const Words<kVectors> c = load_row<kVectors>(rows + 2 * kRowBytes);
+    sink.template group<kFirst + 2, 0>(with_top_bit<6, kFirst + 2>(c, top));
+    sink.template group<kFirst + 3, 0>(with_top_bit<6, kFirst + 3>(fourth_field(a, b, c), top));
+  }
+  template <std::size_t kVectors, class Sink>
+  static ORTHANT_INLINE void decode(const std::byte* rows, Sink& sink) {
+    decode_tail<kVectors>(rows, kRows, sink);
+  }
+  template <std::size_t kVectors, class Sink>
+  static ORTHANT_INLINE void decode_tail(const std::byte* rows, std::size_t count, Sink& sink) {
+    const Words<kVectors> top = load_row<kVectors>(rows);
+    half<0>(rows + kRowBytes, count - 1, top, sink);
+    if (count > 4) half<1>(rows + 4 * kRowBytes, count - 4, top, sink);
+  }
+};
+
+/// Feeds all groups of a section, for the lanes of kVectors vectors, to the sink.
+template <int kBits, std::size_t kVectors, class Sink>
+ORTHANT_INLINE void decode_section(const std::byte* rows, std::size_t count, std::size_t ahead, Sink& sink) {
+  using U = Unit<kBits>;
+  std::size_t r = 0;
+  for (; r + U::kRows <= count; r += U::kRows) {
+    const std::byte* at = rows + r * kRowBytes;
+    ORTHANT_UNROLL
+    for (std::size_t i = 0; i < U::kRows; ++i) {
+      ORTHANT_UNROLL
+      for (std::size_t line = 0; line < 4 * Vec::kLanes * kVectors; line += 64) {
+        Vec::prefetch(at + i * kRowBytes + line, ahead);
+      }
+    }
+    U::template decode<kVectors>(at, sink);
+    sink.next(U::kGroups);
+  }
+  if constexpr (U::kRows > 1) {
+    if (r < count) U::template decode_tail<kVectors>(rows + r * kRowBytes, count - r, sink);
+  }
+}
+
+/// Integer sums of kQueries queries: one plane of levels (kLevelPlanes = 0: the codes themselves) or two, one plane of
+/// query bytes or two. With both in two planes the product of the low planes is left out; the seeds carry its mean.
+template <int kBits, std::size_t kLevelPlanes, std::size_t kQueryPlanes, std::size_t kQueries, std::size_t kVectors>
+struct IntegerSink {
+  static constexpr bool kTwoSums = kQueryPlanes == 2;
+  const Vec::Lookup<kBits>& high;
+  const Vec::Lookup<kBits>& low;
+  const std::byte* query;
+  Vec::Word a[kVectors][kQueries];
+  Vec::Word b[kVectors][kQueries];
+
+  ORTHANT_INLINE IntegerSink(const Vec::Lookup<kBits>& high_plane, const Vec::Lookup<kBits>& low_plane,
+                             const QueryHeader& header, const std::byte* data)
+      : high(high_plane), low(low_plane), query(data) {
+    ORTHANT_UNROLL
+    for (std::size_t q = 0; q < kQueries; ++q) {
+      ORTHANT_UNROLL
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        a[v][q] = Vec::splat(header.seed_a[q]);
+        if constexpr (kTwoSums) b[v][q] = Vec::splat(header.seed_b[q]);
+      }
+    }
+  }
+
+  ORTHANT_INLINE void next(std::size_t groups) { query += groups * 4 * kQueryPlanes * kQueries; }
+
+  template <std::size_t kGroup, int kShift>
+  ORTHANT_INLINE void group(const Words<kVectors>& x) {
+    const std::byte* at = query + kGroup * 4 * kQueryPlanes * kQueries;
+    Words<kVectors> h;
+    Words<kVectors> l;
+    ORTHANT_UNROLL
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      if constexpr (kLevelPlanes == 0) {
+        h.at[v] = x.at[v];
+      } else {
+        h.at[v] = high.template at<kShift>(x.at[v]);
+      }
+      if constexpr (kLevelPlanes == 2) l.at[v] = low.template at<kShift>(x.at[v]);
+    }
+    ORTHANT_UNROLL
+    for (std::size_t q = 0; q < kQueries; ++q) {
+      const Vec::Word qh = Vec::broadcast(at + 4 * q);
+      ORTHANT_UNROLL
+      for (std::size_t v = 0; v < kVectors; ++v) a[v][q] = dot<kLevelPlanes == 0>(a[v][q], h.at[v], qh);
+      if constexpr (kQueryPlanes == 2) {
+        const Vec::Word ql = Vec::broadcast(at + 4 * (kQueries + q));
+        ORTHANT_UNROLL
+        for (std::size_t v = 0; v < kVectors; ++v) {
+          b[v][q] = dot<kLevelPlanes == 0>(b[v][q], h.at[v], ql);
+          if constexpr (kLevelPlanes == 2) b[v][q] = Vec::dot(b[v][q], l.at[v], qh);
+        }
+      }
+    }
+  }
+
+  template <bool kFullBytes>
+  static ORTHANT_INLINE Vec::Word dot(Vec::Word sum, Vec::Word levels, Vec::Word queries) {
+    if constexpr (kFullBytes) {
+      return Vec::dot_full(sum, levels, queries);
+    } else {
+      return Vec::dot(sum, levels, queries);
+    }
+  }
+
+  ORTHANT_INLINE Vec::Float value(std::size_t v, std::size_t q, const QueryHeader& header) const {
+    Vec::Float t = Vec::mul(Vec::to_float(a[v][q]), Vec::splat_float(header.factor_a[q]));
+    if constexpr (kTwoSums) {
+      t = Vec::add(t, Vec::mul(Vec::to_float(b[v][q]), Vec::splat_float(header.factor_b[q])));
+    }
+    return Vec::add(t, Vec::splat_float(header.constant[q]));
+  }
+};
+
+/// Float sums, one for each place j of a coordinate in its group, each a chain of fused multiply-adds in coordinate
+/// order: the same bits on every target.
+template <int kBits, std::size_t kQueries, std::size_t kVectors>
+struct ExactSink {
+  const Vec::FloatLookup<kBits>& levels;
+  const std::byte* query;
+  Vec::Float sums[4][kVectors][kQueries];
+
+  ORTHANT_INLINE ExactSink(const Vec::FloatLookup<kBits>& table, const std::byte* data) : levels(table), query(data) {
+    ORTHANT_UNROLL
+    for (std::size_t j = 0; j < 4; ++j) {
+      ORTHANT_UNROLL
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        ORTHANT_UNROLL
+        for (std::size_t q = 0; q < kQueries; ++q) sums[j][v][q] = Vec::splat_float(0);
+      }
+    }
+  }
+
+  ORTHANT_INLINE void next(std::size_t groups) { query += groups * 16 * kQueries; }
+
+  template <std::size_t kGroup, int kShift>
+  ORTHANT_INLINE void group(const Words<kVectors>& x) {
+    coordinate<kGroup, kShift, 0>(x);
+    coordinate<kGroup, kShift, 1>(x);
+    coordinate<kGroup, kShift, 2>(x);
+    coordinate<kGroup, kShift, 3>(x);
+  }
+
+  template <std::size_t kGroup, int kShift, std::size_t kPlace>
+  ORTHANT_INLINE void coordinate(const Words<kVectors>& x) {
+    const std::byte* at = query + (kGroup * 4 + kPlace) * 4 * kQueries;
+    ORTHANT_UNROLL
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      const Vec::Float y = levels.template at<8 * static_cast<int>(kPlace) + kShift>(x.at[v]);
+      ORTHANT_UNROLL
+      for (std::size_t q = 0; q < kQueries; ++q) {
+        sums[kPlace][v][q] = Vec::fma(y, Vec::broadcast_float(at + 4 * q), sums[kPlace][v][q]);
+      }
+    }
+  }
+
+  ORTHANT_INLINE Vec::Float value(std::size_t v, std::size_t q, const QueryHeader& header) const {
+    const Vec::Float sum = Vec::add(Vec::add(sums[0][v][q], sums[1][v][q]), Vec::add(sums[2][v][q], sums[3][v][q]));
+    return Vec::add(sum, Vec::splat_float(header.constant[q]));
+  }
+};
+
+/// bfloat16 rows, two coordinates in a word; sums as in ExactSink.
+template <std::size_t kQueries, std::size_t kVectors>
+struct Bfloat16Sink {
+  const std::byte* query;
+  Vec::Float sums[4][kVectors][kQueries];
+
+  ORTHANT_INLINE explicit Bfloat16Sink(const std::byte* data) : query(data) {
+    ORTHANT_UNROLL
+    for (std::size_t j = 0; j < 4; ++j) {
+      ORTHANT_UNROLL
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        ORTHANT_UNROLL
+        for (std::size_t q = 0; q < kQueries; ++q) sums[j][v][q] = Vec::splat_float(0);
+      }
+    }
+  }
+
+  ORTHANT_INLINE void next() { query += 16 * kQueries; }
+
+  template <std::size_t kPlace>
+  ORTHANT_INLINE void row(const std::byte* words) {
+    const Words<kVectors> x = load_row<kVectors>(words);
+    ORTHANT_UNROLL
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      const Vec::Float first = Vec::as_float(Vec::template shift<-16>(x.at[v]));
+      const Vec::Float second = Vec::as_float(Vec::select(0x0000FFFFU, Vec::splat(0), x.at[v]));
+      ORTHANT_UNROLL
+      for (std::size_t q = 0; q < kQueries; ++q) {
+        const std::byte* at = query + (kPlace * kQueries + q) * 4;
+        sums[kPlace][v][q] = Vec::fma(first, Vec::broadcast_float(at), sums[kPlace][v][q]);
+        sums[kPlace + 1][v][q] = Vec::fma(second, Vec::broadcast_float(at + 4 * kQueries), sums[kPlace + 1][v][q]);
+      }
+    }
+  }
+
+  ORTHANT_INLINE Vec::Float value(std::size_t v, std::size_t q, const QueryHeader&) const {
+    return Vec::add(Vec::add(sums[0][v][q], sums[1][v][q]), Vec::add(sums[2][v][q], sums[3][v][q]));
+  }
+};
+
+/// Whole nibbles (four 1-bit or two 2-bit codes) looked up in tables of signed partial scores: for each row and query
+/// 16 entries for the low nibble of each of the four bytes, then 16 for each high nibble.
+template <class V, std::size_t kQueries, std::size_t kVectors>
+struct TableSink {
+  const std::byte* tables;
+  Vec::Word a[kVectors][kQueries];
+
+  ORTHANT_INLINE explicit TableSink(const std::byte* data) : tables(data) {
+    ORTHANT_UNROLL
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      ORTHANT_UNROLL
+      for (std::size_t q = 0; q < kQueries; ++q) a[v][q] = Vec::splat(0);
+    }
+  }
+
+  ORTHANT_INLINE void row(const std::byte* words) {
+    const Words<kVectors> x = load_row<kVectors>(words);
+    Words<kVectors> low;
+    Words<kVectors> high;
+    ORTHANT_UNROLL
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      low.at[v] = V::nibble_in_its_table(x.at[v]);
+      high.at[v] = V::nibble_in_its_table(Vec::template shift_right<4>(x.at[v]));
+    }
+    ORTHANT_UNROLL
+    for (std::size_t q = 0; q < kQueries; ++q) {
+      ORTHANT_UNROLL
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        a[v][q] = V::add_table(a[v][q], tables + 128 * q, low.at[v]);
+        a[v][q] = V::add_table(a[v][q], tables + 128 * q + 64, high.at[v]);
+      }
+    }
+    tables += 128 * kQueries;
+  }
+
+  ORTHANT_INLINE Vec::Float value(std::size_t v, std::size_t q, const QueryHeader& header) const {
+    return Vec::add(Vec::mul(Vec::to_float(a[v][q]), Vec::splat_float(header.factor_a[q])),
+                    Vec::splat_float(header.constant[q]));
+  }
+};
+
+/// Applies scales and offsets to the sums of a sink and writes them.
+template <std::size_t kQueries, std::size_t kVectors, class Sink>
+ORTHANT_INLINE void store_scores(const Section& section, const QueryHeader& header, const std::byte* tile,
+                                 std::size_t first_lane, const Sink& sink, float* out, std::size_t stride,
+                                 bool accumulate) {
+  ORTHANT_UNROLL
+  for (std::size_t v = 0; v < kVectors; ++v) {
+    const std::size_t lane = first_lane + v * Vec::kLanes;
+    Vec::Float scale = Vec::splat_float(1);
+    Vec::Float offset = Vec::splat_float(0);
+    if (section.scales != kNone) scale = Vec::load_half(tile + section.scales + 2 * lane);
+    if (section.offsets != kNone) offset = Vec::load_half(tile + section.offsets + 2 * lane);
+    ORTHANT_UNROLL
+    for (std::size_t q = 0; q < kQueries; ++q) {
+      float* to = out + q * stride + lane;
+      Vec::Float t = Vec::mul(sink.value(v, q, header), scale);
+      if (section.offsets != kNone) t = Vec::add(t, Vec::mul(Vec::splat_float(header.sum[q]), offset));
+      if (accumulate) t = Vec::add(t, Vec::load_float(to));
+      Vec::store_float(to, t);
+    }
+  }
+}
+
+template <int kBits, std::size_t kLevelPlanes, std::size_t kQueryPlanes, std::size_t kQueries, std::size_t kVectors>
+ORTHANT_INLINE void integer_scores(const Section& section, const std::byte* prepared, const TileRun& run) {
+  const auto& header = *reinterpret_cast<const QueryHeader*>(prepared);
+  const Vec::Lookup<kBits> high(section.grid->high);
+  const Vec::Lookup<kBits> low(section.grid->low);
+  const std::byte* tile = run.tiles;
+  for (std::size_t i = 0; i < run.count; ++i, tile += section.tile_bytes) {
+    for (std::size_t lane = 0; lane < kLanes; lane += Vec::kLanes * kVectors) {
+      IntegerSink<kBits, kLevelPlanes, kQueryPlanes, kQueries, kVectors> sink(high, low, header,
+                                                                              prepared + sizeof(QueryHeader));
+      decode_section<kBits, kVectors>(tile + section.offset + 4 * lane, section.rows, run.prefetch, sink);
+      store_scores<kQueries, kVectors>(section, header, tile, lane, sink, run.out + kLanes * i, run.stride,
+                                       run.accumulate);
+    }
+  }
+}
+
+template <int kBits, std::size_t kQueries>
+ORTHANT_INLINE void exact_scores(const Section& section, const std::byte* prepared, const TileRun& run) {
+  const auto& header = *reinterpret_cast<const QueryHeader*>(prepared);
+  const Vec::FloatLookup<kBits> levels(section.levels);
+  const std::byte* tile = run.tiles;
+  for (std::size_t i = 0; i < run.count; ++i, tile += section.tile_bytes) {
+    for (std::size_t lane = 0; lane < kLanes; lane += Vec::kLanes) {
+      ExactSink<kBits, kQueries, 1> sink(levels, prepared + sizeof(QueryHeader));
+      decode_section<kBits, 1>(tile + section.offset + 4 * lane, section.rows, run.prefetch, sink);
+      store_scores<kQueries, 1>(section, header, tile, lane, sink, run.out + kLanes * i, run.stride, run.accumulate);
+    }
+  }
+}
+
+template <std::size_t kQueries>
+ORTHANT_INLINE void bfloat16_scores(const Section& section, const std::byte* prepared, const TileRun& run) {
+  const auto& header = *reinterpret_cast<const QueryHeader*>(prepared);
+  const std::byte* tile = run.tiles;
+  for (std::size_t i = 0; i < run.count; ++i, tile += section.tile_bytes) {
+    for (std::size_t lane = 0; lane < kLanes; lane += Vec::kLanes) {
+      Bfloat16Sink<kQueries, 1> sink(prepared + sizeof(QueryHeader));
+      const std::byte* rows = tile + section.offset + 4 * lane;
+      std::size_t r = 0;
+      for (; r + 2 <= section.rows; r += 2) {
+        Vec::prefetch(rows + r * kRowBytes, run.prefetch);
+        Vec::prefetch(rows + (r + 1) * kRowBytes, run.prefetch);
+        sink.template row<0>(rows + r * kRowBytes);
+        sink.template row<2>(rows + (r + 1) * kRowBytes);
+        sink.next();
+      }
+      if (r < section.rows) sink.template row<0>(rows + r * kRowBytes);
+      store_scores<kQueries, 1>(section, header, tile, lane, sink, run.out + kLanes * i, run.stride, run.accumulate);
+    }
+  }
+}
+
+template <std::size_t kQueries, std::size_t kVectors>
+ORTHANT_INLINE void table_scores(const Section& section, const std::byte* prepared, const TileRun& run) {
+  const auto& header = *reinterpret_cast<const QueryHeader*>(prepared);
+  const std::byte* tile = run.tiles;
+  for (std::size_t i = 0; i < run.count; ++i, tile += section.tile_bytes) {
+    for (std::size_t lane = 0; lane < kLanes; lane += Vec::kLanes * kVectors) {
+      TableSink<Vec, kQueries, kVectors> sink(prepared + sizeof(QueryHeader));
+      const std::byte* rows = tile + section.offset + 4 * lane;
+      for (std::size_t r = 0; r < section.rows; ++r) {
+        ORTHANT_UNROLL
+        for (std::size_t line = 0; line < 4 * Vec::kLanes * kVectors; line += 64) {
+          Vec::prefetch(rows + r * kRowBytes + line, run.prefetch);
+        }
+        sink.row(rows + r * kRowBytes);
+      }
+      store_scores<kQueries, kVectors>(section, header, tile, lane, sink, run.out + kLanes * i, run.stride,
+                                       run.accumulate);
+    }
+  }
+}
+
+/// Vectors of lanes worked on together: as many as leave the registers for sums, levels and tables.
+template <std::size_t kSums>
+inline constexpr std::size_t kVectorsFor = kSums <= 1   ? (Vec::kRegisters >= 32 ? 4 : 2)
+                                           : kSums <= 8 ? (Vec::kRegisters >= 32 ? 2 : 1)
+                                                        : 1;
+
+template <int kBits, std::size_t kLevelPlanes, std::size_t kQueryPlanes, std::size_t kQueries>
+void integer_entry(const Section& section, const std::byte* prepared, const TileRun& run) {
+  constexpr std::size_t kVectors = kVectorsFor<kQueries * kQueryPlanes>;
+  integer_scores<kBits, kLevelPlanes, kQueryPlanes, kQueries, kVectors>(section, prepared, run);
+}
+
+template <int kBits, std::size_t kQueries>
+void exact_entry(const Section& section, const std::byte* prepared, const TileRun& run) {
+  exact_scores<kBits, kQueries>(section, prepared, run);
+}
+
+template <std::size_t kQueries>
+void bfloat16_entry(const Section& section, const std::byte* prepared, const TileRun& run) {
+  bfloat16_scores<kQueries>(section, prepared, run);
+}
+
+template <std::size_t kQueries>
+void table_entry(const Section& section, const std::byte* prepared, const TileRun& run) {
+  table_scores<kQueries, (kQueries == 1 ? (Vec::kRegisters >= 32 ? 4 : 2) : 2)>(section, prepared, run);
+}
+
+template <std::size_t kQueries>
+ScoreFn* exact_scorer(int bits) {
+  switch (bits) {
+    case 1:
+      return exact_entry<1, kQueries>;
+    case 2:
+      return exact_entry<2, kQueries>;
+    case 3:
+      return exact_entry<3, kQueries>;
+    case 4:
+      return exact_entry<4, kQueries>;
+    case 5:
+      return exact_entry<5, kQueries>;
+    case 6:
+      return exact_entry<6, kQueries>;
+    case 7:
+      return exact_entry<7, kQueries>;
+    default:
+      return exact_entry<8, kQueries>;
+  }
+}
+
+/// Levels and queries in one plane.
+template <std::size_t kQueries>
+ScoreFn* byte_query_scorer(int bits) {
+  switch (bits) {
+    case 1:
+      return integer_entry<1, 1, 1, kQueries>;
+    case 2:
+      return integer_entry<2, 1, 1, kQueries>;
+    case 3:
+      return integer_entry<3, 1, 1, kQueries>;
+    case 4:
+      return integer_entry<4, 1, 1, kQueries>;
+    case 5:
+      return integer_entry<5, 1, 1, kQueries>;
+    default:
+      return integer_entry<8, 0, 1, kQueries>;
+  }
+}
+
+/// One plane of levels, two of queries.
+template <std::size_t kQueries>
+ScoreFn* word_query_scorer(int bits) {
+  switch (bits) {
+    case 1:
+      return integer_entry<1, 1, 2, kQueries>;
+    case 2:
+      return integer_entry<2, 1, 2, kQueries>;
+    case 3:
+      return integer_entry<3, 1, 2, kQueries>;
+    case 4:
+      return integer_entry<4, 1, 2, kQueries>;
+    case 5:
+      return integer_entry<5, 1, 2, kQueries>;
+    case 6:
+      return integer_entry<6, 1, 2, kQueries>;
+    case 7:
+      return integer_entry<7, 1, 2, kQueries>;
+    default:
+      return integer_entry<8, 0, 2, kQueries>;
+  }
+}
+
+template <std::size_t kQueries>
+ScoreFn* two_plane_scorer(int bits) {
+  switch (bits) {
+    case 6:
+      return integer_entry<6, 2, 2, kQueries>;
+    case 7:
+      return integer_entry<7, 2, 2, kQueries>;
+    default:
+      return integer_entry<8, 2, 2, kQueries>;
+  }
+}
+
+template <std::size_t kQueries>
+ScoreFn* byte_or_table_scorer(const Section& section) {
+  if constexpr (kQueries > 0 && Vec::kArithmetic == Arithmetic::kTables) {
+    if (uses_tables(section, Vec::kArithmetic)) return table_entry<kQueries>;
+  }
+  return byte_query_scorer<kQueries>(section.bits);
+}
+
+template <std::size_t kQueries>
+ScoreFn* scorer_for(const Section& section, bool exact) {
+  if (section.bits == 16) return bfloat16_entry<kQueries>;
+  if (exact) return exact_scorer<kQueries>(section.bits);
+  if (section.grid->planes == 2) return two_plane_scorer<kQueries>(section.bits);
+  if (section.query_planes == 2) return word_query_scorer<kQueries>(section.bits);
+  return byte_or_table_scorer<kQueries>(section);
+}
+
+/// Eight queries at once: where that many sums fit the registers.
+template <std::size_t kQueries>
+ScoreFn* scorer_for_eight(const Section& section, bool exact) {
+  if (exact || section.bits == 16) return nullptr;
+  if (section.query_planes == 1) return byte_or_table_scorer<kQueries>(section);
+  return section.grid->direct ? integer_entry<8, 0, 2, kQueries> : nullptr;
+}
+
+template <class V>
+ScoreFn* find_scorer_in(const Section& section, bool exact, std::size_t queries) {
+  if (queries == 1) return scorer_for<1>(section, exact);
+  if constexpr (V::kBatches) {
+    if (queries == 4) return scorer_for<4>(section, exact);
+    if (queries == 8) return scorer_for_eight<8>(section, exact);
+  }
+  return nullptr;
+}
+
+inline ScoreFn* find_scorer(const Section& section, bool exact, std::size_t queries) {
+  return find_scorer_in<Vec>(section, exact, queries);
+}

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+// What the caches and the per-target kernels share. A kernel sees tiles only as rows of 64 words (cache/tile_layout.h
+// describes the bytes) and a section only as what is here.
+namespace orthant::kernels {
+
+inline constexpr std::size_t kLanes = 64;             // cached rows of a tile
+inline constexpr std::size_t kRowBytes = 4 * kLanes;  // one word for each lane
+inline constexpr std::size_t kMaxBatch = 8;           // queries that share one decode
+inline constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+
+/// How integer kernels represent levels and queries.
+///   kWide    levels in 8 bits, queries in 8 bits, four products at a time summed in 32 bits (VNNI, sdot)
+///   kNarrow  levels in 7 bits: sums of two products must fit 16 bits (vpmaddubsw)
+///   kTables  as kWide, but one-plane sections of 1 and 2 bits look up whole nibbles in 8-bit tables of partial scores
+enum class Arithmetic { kWide, kNarrow, kTables };
+
+/// Levels of one section on an integer grid: with h = high[k], l = low[k],
+///   one plane   level_k ~ centre + step * (h - zero)
+///   two planes  level_k ~ centre + step * ((h - zero) * base + l),   0 <= l < base
+/// direct: one plane, high[k] = k, and the grid is exact: codes need no look-up.
+struct LevelGrid {
+  int planes = 1;
+  bool direct = false;
+  int zero = 128;
+  int base = 254;
+  float centre = 0;
+  float step = 0;
+  float max_error = 0;  ///< max_k |level_k - its grid value|
+  alignas(64) std::uint8_t high[256] = {};
+  alignas(64) std::uint8_t low[256] = {};
+};
+
+/// One section of all tiles of a cache.
+struct Section {
+  int bits = 0;  ///< 1 to 8, or 16
+  std::size_t dims = 0;
+  std::size_t rows = 0;
+  std::size_t offset = 0;       ///< of its first row in the tile
+  std::size_t tile_bytes = 0;   ///< from tile to tile
+  std::size_t scales = kNone;   ///< offset of its 64 half-precision scales in the tile
+  std::size_t offsets = kNone;  ///< offset of its 64 half-precision offsets
+  int query_planes = 1;
+  float half_range = 0;  ///< (largest - smallest level) / 2
+  const LevelGrid* grid = nullptr;
+  const float* levels = nullptr;  ///< 256 floats, the 2^bits levels repeated
+};
+
+/// Queries of one section made ready for a kernel: this header, then 64-byte aligned data.
+///   score = ((factor_a * A + factor_b * B) + constant) * scale [+ sum * offset]
+/// where A and B are integer sums that start at seed_a and seed_b. In exact kernels the bracket before the constant is
+/// one float sum.
+struct alignas(64) QueryHeader {
+  float factor_a[kMaxBatch];
+  float factor_b[kMaxBatch];
+  float constant[kMaxBatch];
+  float sum[kMaxBatch];
+  std::int32_t seed_a[kMaxBatch];
+  std::int32_t seed_b[kMaxBatch];
+};
+
+/// n queries of one section: query i at data + i * stride, section.dims coordinates each.
+struct QueryRows {
+  const float* data;
+  std::size_t stride;
+  std::size_t count;
+  float scale;  ///< multiplies every score (softmax scale)
+};
+
+/// Consecutive tiles and where their scores go: lane t of tile i, query h to out[h * stride + 64 * i + t].
+struct TileRun {
+  const std::byte* tiles;
+  std::size_t count;
+  float* out;
+  std::size_t stride;
+  bool accumulate;           ///< add to what is there
+  std::size_t prefetch = 0;  ///< bytes ahead to fetch; 0: the tiles are in cache
+};
+
+inline std::size_t groups_of(std::size_t dims) { return (dims + 3) / 4; }
+/// Groups rounded up to whole blocks of eight: kernels may read queries to the end of the last block.
+inline std::size_t padded_groups(std::size_t dims) { return (dims + 31) / 32 * 8; }
+
+/// True when a fast kernel of this arithmetic scores the section by tables.
+inline bool uses_tables(const Section& section, Arithmetic arithmetic) {
+  return arithmetic == Arithmetic::kTables && section.bits <= 2 && section.query_planes == 1;
+}
+
+/// Bytes of the header and data for `count` queries; a multiple of 64.
+std::size_t query_bytes(const Section& section, Arithmetic arithmetic, bool exact, std::size_t count);
+
+}  // namespace orthant::kernels

@@ -1,0 +1,79 @@
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <new>
+
+#include "kernels/kernel_table.h"
+#include "kernels/tables.h"
+#include "kernels/target_region.h"
+
+namespace orthant::kernels {
+namespace {
+bool supported() {
+  return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+         __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
+         __builtin_cpu_supports("fma") != 0;
+}
+}  // namespace
+
+ORTHANT_BEGIN_TARGET("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")
+namespace avx512 {
+
+/// As for AVX2: levels below 128.
+struct Products {
+  static constexpr Arithmetic kArithmetic = Arithmetic::kNarrow;
+  static __m512i dot(__m512i sum, __m512i levels, __m512i queries) {
+    const __m512i pairs = _mm512_maddubs_epi16(levels, queries);
+    return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
+  }
+  static __m512i dot_full(__m512i sum, __m512i levels, __m512i queries) {
+    const __m512i upper = _mm512_and_si512(_mm512_srli_epi16(levels, 1), _mm512_set1_epi8(0x7F));
+    const __m512i lowest = _mm512_and_si512(levels, _mm512_set1_epi8(1));
+    const __m512i pairs = _mm512_maddubs_epi16(upper, queries);
+    return _mm512_add_epi32(dot(sum, lowest, queries), _mm512_madd_epi16(pairs, _mm512_set1_epi16(2)));
+  }
+};
+
+template <int kBits>
+struct ByteLookup {
+  static constexpr std::size_t kTables = kBits <= 4 ? 1 : 1 << (kBits - 4);
+  __m512i tables[kTables];
+  explicit ByteLookup(const std::uint8_t* entries) {
+    for (std::size_t t = 0; t < kTables; ++t) {
+      alignas(64) std::uint8_t part[64];
+      for (std::size_t e = 0; e < 64; ++e) part[e] = entries[16 * t + (e & 15 & ((1 << kBits) - 1))];
+      tables[t] = _mm512_load_si512(part);
+    }
+  }
+  template <int kShift>
+  __m512i at(__m512i x) const {
+    __m512i index = x;
+    if constexpr (kShift > 0) index = _mm512_srli_epi32(x, kShift);
+    index = _mm512_and_si512(index, _mm512_set1_epi8(static_cast<char>((1 << kBits) - 1)));
+    if constexpr (kTables == 1) {
+      return _mm512_shuffle_epi8(tables[0], index);
+    } else {
+      __m512i y = _mm512_setzero_si512();
+      for (std::size_t t = 0; t < kTables; ++t) {
+        // The high nibble becomes 0 for table t alone; adding 0x70 with saturation sets bit 7 for all others.
+        const __m512i of_table = _mm512_adds_epu8(_mm512_xor_si512(index, _mm512_set1_epi8(static_cast<char>(16 * t))),
+                                                  _mm512_set1_epi8(0x70));
+        y = _mm512_or_si512(y, _mm512_shuffle_epi8(tables[t], of_table));
+      }
+      return y;
+    }
+  }
+};
+#include "kernels/vec_avx512-inl.h"
+//
+#include "kernels/prepare-inl.h"
+#include "kernels/score-inl.h"
+
+}  // namespace avx512
+ORTHANT_END_TARGET
+
+constinit const KernelTable kAvx512{"avx512", Arithmetic::kNarrow, supported, avx512::prepare, avx512::find_scorer};
+
+}  // namespace orthant::kernels

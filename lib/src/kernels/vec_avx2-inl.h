@@ -1,0 +1,102 @@
+// 256-bit vocabulary; the meaning of every entry is in vec_scalar-inl.h. The target defines Products (how bytes are
+// multiplied) first.
+struct Vec : Products {
+  static constexpr std::size_t kLanes = 8;
+  static constexpr std::size_t kRegisters = 16;
+  static constexpr int kLevelBias = 0;
+  static constexpr bool kBatches = true;
+
+  using Word = __m256i;
+  using Float = __m256;
+
+  static Word load(const std::byte* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
+  static Word splat(std::int32_t x) { return _mm256_set1_epi32(x); }
+  static Word broadcast(const std::byte* p) {
+    std::int32_t x;
+    std::memcpy(&x, p, sizeof(x));
+    return _mm256_set1_epi32(x);
+  }
+  static void prefetch(const std::byte* p, std::size_t ahead) {
+    _mm_prefetch(reinterpret_cast<const char*>(reinterpret_cast<std::uintptr_t>(p) + ahead), _MM_HINT_T0);
+  }
+
+  template <int kBy>
+  static Word shift_right(Word x) {
+    if constexpr (kBy == 0) return x;
+    return _mm256_srli_epi32(x, kBy);
+  }
+  template <int kBy>
+  static Word shift(Word x) {
+    if constexpr (kBy >= 0) return shift_right<kBy>(x);
+    return _mm256_slli_epi32(x, -kBy);
+  }
+  static Word select(std::uint32_t mask, Word a, Word b) {
+    const Word m = _mm256_set1_epi32(static_cast<std::int32_t>(mask));
+    return _mm256_or_si256(_mm256_and_si256(m, a), _mm256_andnot_si256(m, b));
+  }
+
+  /// Sixteen entries for each look-up; wider codes add up look-ups of which all but one give zero.
+  template <int kBits>
+  struct Lookup {
+    static constexpr std::size_t kTables = kBits <= 4 ? 1 : 1 << (kBits - 4);
+    Word tables[kTables];
+    explicit Lookup(const std::uint8_t* entries) {
+      for (std::size_t t = 0; t < kTables; ++t) {
+        alignas(16) std::uint8_t part[16];
+        for (std::size_t e = 0; e < 16; ++e) part[e] = entries[16 * t + (e & ((1 << kBits) - 1))];
+        tables[t] = _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(part)));
+      }
+    }
+    template <int kShift>
+    Word at(Word x) const {
+      const Word index =
+          _mm256_and_si256(shift_right<kShift>(x), _mm256_set1_epi8(static_cast<char>((1 << kBits) - 1)));
+      if constexpr (kTables == 1) {
+        return _mm256_shuffle_epi8(tables[0], index);
+      } else {
+        Word y = _mm256_setzero_si256();
+        for (std::size_t t = 0; t < kTables; ++t) {
+          // The high nibble becomes 0 for table t alone; adding 0x70 with saturation sets bit 7 for all others.
+          const Word of_table = _mm256_adds_epu8(_mm256_xor_si256(index, _mm256_set1_epi8(static_cast<char>(16 * t))),
+                                                 _mm256_set1_epi8(0x70));
+          y = _mm256_or_si256(y, _mm256_shuffle_epi8(tables[t], of_table));
+        }
+        return y;
+      }
+    }
+  };
+
+  template <int kBits>
+  struct FloatLookup {
+    const float* table;
+    Float low;
+    Float high;
+    explicit FloatLookup(const float* entries)
+        : table(entries), low(_mm256_loadu_ps(entries)), high(_mm256_loadu_ps(entries + 8)) {}
+    template <int kShift>
+    Float at(Word x) const {
+      const Word index = shift_right<kShift>(x);
+      if constexpr (kBits <= 3) {
+        return _mm256_permutevar8x32_ps(low, index);
+      } else if constexpr (kBits == 4) {
+        const Float is_high = _mm256_castsi256_ps(_mm256_slli_epi32(x, 28 - kShift));
+        return _mm256_blendv_ps(_mm256_permutevar8x32_ps(low, index), _mm256_permutevar8x32_ps(high, index), is_high);
+      } else {
+        return _mm256_i32gather_ps(table, _mm256_and_si256(index, _mm256_set1_epi32((1 << kBits) - 1)), 4);
+      }
+    }
+  };
+
+  static Float splat_float(float x) { return _mm256_set1_ps(x); }
+  static Float broadcast_float(const std::byte* p) { return _mm256_broadcast_ss(reinterpret_cast<const float*>(p)); }
+  static Float load_float(const float* p) { return _mm256_loadu_ps(p); }
+  static void store_float(float* p, Float x) { _mm256_storeu_ps(p, x); }
+  static Float load_half(const std::byte* p) {
+    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  }
+  static Float to_float(Word x) { return _mm256_cvtepi32_ps(x); }
+  static Float as_float(Word x) { return _mm256_castsi256_ps(x); }
+  static Float add(Float a, Float b) { return _mm256_add_ps(a, b); }
+  static Float mul(Float a, Float b) { return _mm256_mul_ps(a, b); }
+  static Float fma(Float a, Float b, Float c) { return _mm256_fmadd_ps(a, b, c); }
+};

@@ -1,0 +1,97 @@
+// The vocabulary of a target, here one word at a time in plain C++: what the other vocabularies must equal.
+// Included inside a namespace that defines kArithmetic first; no include guard.
+struct Vec {
+  static constexpr Arithmetic kArithmetic = kScalarArithmetic;
+  static constexpr std::size_t kLanes = 1;       // words of a vector
+  static constexpr std::size_t kRegisters = 16;  // vectors that the body may keep live
+  static constexpr int kLevelBias = 0;     // what Lookup subtracts from levels, for targets whose dot wants them signed
+  static constexpr bool kBatches = false;  // whether batches of queries gain anything
+
+  using Word = std::uint32_t;
+  using Float = float;
+
+  static Word load(const std::byte* p) {
+    Word x;
+    std::memcpy(&x, p, sizeof(x));
+    return x;
+  }
+  static Word splat(std::int32_t x) { return static_cast<Word>(x); }
+  /// The word at p in every lane.
+  static Word broadcast(const std::byte* p) { return load(p); }
+  static void prefetch(const std::byte*, std::size_t) {}
+
+  /// Shifts of 32-bit words.
+  template <int kBy>
+  static Word shift_right(Word x) {
+    return x >> kBy;
+  }
+  /// By a signed count: right when positive.
+  template <int kBy>
+  static Word shift(Word x) {
+    return kBy >= 0 ? x >> (kBy >= 0 ? kBy : 0) : x << (kBy < 0 ? -kBy : 0);
+  }
+  /// Bits of a where the mask is set, of b elsewhere.
+  static Word select(std::uint32_t mask, Word a, Word b) { return (a & mask) | (b & ~mask); }
+
+  static int unsigned_byte(Word x, int j) { return static_cast<int>(x >> 8 * j & 0xFFU); }
+  static int signed_byte(Word x, int j) { return static_cast<std::int8_t>(x >> 8 * j & 0xFFU); }
+
+  /// sum + sum_j levels_j * queries_j over the four bytes of a word, levels unsigned, queries signed.
+  static Word dot(Word sum, Word levels, Word queries) {
+    auto total = static_cast<std::int32_t>(sum);
+    for (int j = 0; j < 4; ++j) total += unsigned_byte(levels, j) * signed_byte(queries, j);
+    return static_cast<Word>(total);
+  }
+  /// The same for codes that are levels themselves: no bias subtracted yet, all eight bits in use.
+  static Word dot_full(Word sum, Word levels, Word queries) { return dot(sum, levels, queries); }
+
+  /// Bytes of x become table entries: bits kShift .. kShift + kBits - 1 of each are the index.
+  template <int kBits>
+  struct Lookup {
+    const std::uint8_t* table;
+    explicit Lookup(const std::uint8_t* entries) : table(entries) {}
+    template <int kShift>
+    Word at(Word x) const {
+      Word y = 0;
+      for (int j = 0; j < 4; ++j) {
+        y |= Word{table[x >> (8 * j + kShift) & ((1U << kBits) - 1)]} << 8 * j;
+      }
+      return y;
+    }
+  };
+  /// Bits kShift .. kShift + kBits - 1 of each word are the index.
+  template <int kBits>
+  struct FloatLookup {
+    const float* table;
+    explicit FloatLookup(const float* entries) : table(entries) {}
+    template <int kShift>
+    Float at(Word x) const {
+      return table[x >> kShift & ((1U << kBits) - 1)];
+    }
+  };
+
+  /// The low nibble of each byte, with the byte's place in its word above it.
+  static Word nibble_in_its_table(Word x) { return (x & 0x0F0F0F0FU) | 0x30201000U; }
+  /// sum + the four signed entries of a 64-byte table that the bytes of x point at.
+  static Word add_table(Word sum, const std::byte* table, Word x) {
+    auto total = static_cast<std::int32_t>(sum);
+    for (int j = 0; j < 4; ++j) total += static_cast<std::int8_t>(table[unsigned_byte(x, j)]);
+    return static_cast<Word>(total);
+  }
+
+  static Float splat_float(float x) { return x; }
+  static Float broadcast_float(const std::byte* p) { return as_float(load(p)); }
+  static Float load_float(const float* p) { return *p; }
+  static void store_float(float* p, Float x) { *p = x; }
+  static Float load_half(const std::byte* p) {
+    std::uint16_t bits;
+    std::memcpy(&bits, p, sizeof(bits));
+    return half_to_float(bits);
+  }
+  static Float to_float(Word x) { return static_cast<float>(static_cast<std::int32_t>(x)); }
+  static Float as_float(Word x) { return std::bit_cast<float>(x); }
+  static Float add(Float a, Float b) { return a + b; }
+  static Float mul(Float a, Float b) { return a * b; }
+  /// a * b + c, rounded once.
+  static Float fma(Float a, Float b, Float c) { return std::fma(a, b, c); }
+};
