@@ -36,7 +36,8 @@ TEST(GgmlFormat, BytesAreThoseOfTheReferenceCode) {
     for (const std::string digits : golden[i]["x"]) x.push_back(std::strtof(digits.c_str(), nullptr));
     for (const GgmlType type : kTypes) {
       const GgmlFormat format(type, 32);
-      EXPECT_EQ(hex(encode_one(format, x)), golden[i][format.describe()]) << "block " << i << ' ' << format.describe();
+      EXPECT_EQ(hex(encode_one(format, x)), golden[i][format.describe()].get<std::string>())
+          << "block " << i << ' ' << format.describe();
     }
   }
 }

@@ -11,8 +11,6 @@
 namespace orthant::montecarlo {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 void require_alpha(double alpha) {
   if (!(alpha > 0 && alpha < 1)) {
     throw_invalid_argument("ConfidenceSequence", "alpha", std::to_string(alpha), "0 < alpha < 1");
