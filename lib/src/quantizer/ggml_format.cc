@@ -258,6 +258,21 @@ std::string GgmlFormat::describe() const {
   return {};
 }
 
+int GgmlFormat::bits() const {
+  switch (type_) {
+    case GgmlType::kQ8_0:
+      return 8;
+    case GgmlType::kQ5_1:
+    case GgmlType::kQ5_0:
+      return 5;
+    case GgmlType::kQ4_1:
+    case GgmlType::kQ4_0:
+    case GgmlType::kIq4Nl:
+      return 4;
+  }
+  return 0;
+}
+
 void GgmlFormat::check_row(std::span<const float> x, std::size_t row) const {
   check_finite(x, row);
   for (std::size_t first = 0; first < x.size(); first += kBlock) {

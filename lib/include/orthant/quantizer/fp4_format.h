@@ -17,6 +17,7 @@ class Nvfp4Format final : public RowCodec {
   /// Throws InvalidArgument unless 16 divides dim and a given g is positive and finite.
   Nvfp4Format(std::size_t dim, ScaleScope scope, float global);
   std::string describe() const override;
+  std::size_t metadata_bytes() const override { return bytes_per_vector() - dim() / 2; }
 
  protected:
   void encode_row(std::span<const float> x, std::span<std::uint8_t> packed, Workspace& work) const override;
@@ -41,6 +42,7 @@ class Mxfp4Format final : public RowCodec {
   /// Throws InvalidArgument unless 32 divides dim.
   explicit Mxfp4Format(std::size_t dim);
   std::string describe() const override { return "mxfp4"; }
+  std::size_t metadata_bytes() const override { return bytes_per_vector() - dim() / 2; }
 
  protected:
   void encode_row(std::span<const float> x, std::span<std::uint8_t> packed, Workspace& work) const override;

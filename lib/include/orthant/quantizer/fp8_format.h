@@ -21,6 +21,7 @@ class Fp8Format final : public RowCodec {
   /// scale: used for kTensor and kHead; throws InvalidArgument unless it is positive and finite.
   Fp8Format(Fp8Type type, std::size_t dim, ScaleScope scope, float scale, bool saturate);
   std::string describe() const override;
+  std::size_t metadata_bytes() const override { return bytes_per_vector() - dim(); }
 
  protected:
   void encode_row(std::span<const float> x, std::span<std::uint8_t> packed, Workspace& work) const override;

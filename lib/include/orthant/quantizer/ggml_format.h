@@ -1,5 +1,6 @@
 #pragma once
 
+#include "orthant/core/packed_codes.h"
 #include "orthant/quantizer/row_codec.h"
 
 namespace orthant::quantizer {
@@ -27,6 +28,7 @@ class GgmlFormat final : public RowCodec {
 
   GgmlFormat(GgmlType type, std::size_t dim);
   std::string describe() const override;
+  std::size_t metadata_bytes() const override { return bytes_per_vector() - packed_bytes(dim(), bits()); }
 
  protected:
   void check_row(std::span<const float> x, std::size_t row) const override;
@@ -34,6 +36,7 @@ class GgmlFormat final : public RowCodec {
   void decode_row(std::span<const std::uint8_t> packed, std::span<float> x_hat, Workspace& work) const override;
 
  private:
+  int bits() const;
   GgmlType type_;
 };
 

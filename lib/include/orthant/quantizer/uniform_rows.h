@@ -14,6 +14,7 @@ class UniformRows final : public RowCodec {
   /// Throws InvalidArgument unless group divides dim.
   UniformRows(UniformGrid grid, std::size_t group, std::size_t dim);
   std::string describe() const override;
+  std::size_t metadata_bytes() const override { return dim() / group_ * grid_.metadata_bytes(); }
 
  protected:
   std::size_t row_workspace_bytes() const override { return Workspace::bytes_for<std::uint8_t>(dim()); }

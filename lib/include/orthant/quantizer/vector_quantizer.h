@@ -24,6 +24,8 @@ class VectorQuantizer {
   virtual std::size_t dim() const = 0;
   /// Bytes of one coded vector: codes, scales, norms and padding together.
   virtual std::size_t bytes_per_vector() const = 0;
+  /// Of these, the bytes that are not codes: scales, minima, norms. 0 for formats in which every byte is code.
+  virtual std::size_t metadata_bytes() const { return 0; }
   /// The method string; parsing it makes an equal quantizer (given the same dim and seed).
   virtual std::string describe() const = 0;
   virtual std::size_t workspace_bytes(std::size_t rows) const = 0;

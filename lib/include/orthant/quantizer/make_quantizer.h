@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "orthant/quantizer/method.h"
+#include "orthant/quantizer/vector_quantizer.h"
+
+namespace orthant::quantizer {
+
+/// What a quantizer may need to know beside its method string.
+struct QuantizerContext {
+  std::uint64_t seed = 1;
+  /// Distinguishes the random maps of heads and layers that share a seed.
+  std::uint64_t index = 0;
+  /// max |x| over the tensor (scale=tensor) or the head (scale=head), from calibration or from the data itself.
+  std::optional<float> largest_magnitude;
+};
+
+/// The quantizer of single vectors that the method names; describe() of the result parses to the same method.
+/// Throws InvalidArgument for a method of runs of tokens or with options that need more than single vectors (kivi,
+/// kvquant, uniform with axis=channel, sink, residual, bias, match, ...), for a dimension the format cannot take, and
+/// when the context lacks what the method needs.
+std::unique_ptr<VectorQuantizer> make_quantizer(const Method& method, std::size_t dim,
+                                                const QuantizerContext& context = {});
+
+}  // namespace orthant::quantizer

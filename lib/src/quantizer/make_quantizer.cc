@@ -1,0 +1,129 @@
+#include "orthant/quantizer/make_quantizer.h"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "orthant/core/error.h"
+#include "orthant/quantizer/float_format.h"
+#include "orthant/quantizer/fp4_format.h"
+#include "orthant/quantizer/fp8_format.h"
+#include "orthant/quantizer/ggml_format.h"
+#include "orthant/quantizer/transformed_quantizer.h"
+#include "orthant/quantizer/uniform_rows.h"
+#include "orthant/transform/make_rotation.h"
+
+namespace orthant::quantizer {
+namespace {
+
+using Maker = std::unique_ptr<VectorQuantizer> (*)(const Method&, std::size_t dim, const QuantizerContext&);
+
+[[noreturn]] void refuse(const Method& method, std::string_view what, std::string_view got, std::string_view expected) {
+  throw_invalid_argument("method \"" + method.to_string() + '"', what, got, expected);
+}
+
+MetaType meta_type(const std::string& name) {
+  return name == "f32" ? MetaType::kF32 : name == "bf16" ? MetaType::kBf16 : MetaType::kF16;
+}
+
+ScaleScope scale_scope(const std::string& name) {
+  return name == "tensor"  ? ScaleScope::kTensor
+         : name == "head"  ? ScaleScope::kHead
+         : name == "token" ? ScaleScope::kToken
+                           : ScaleScope::kNone;
+}
+
+/// The largest magnitude when the scope needs it, else 0.
+float scope_magnitude(const Method& method, ScaleScope scope, const QuantizerContext& context) {
+  if (scope != ScaleScope::kTensor && scope != ScaleScope::kHead) return 0;
+  if (!context.largest_magnitude) {
+    refuse(method, "scale=" + method.text("scale"), "no data to take it from",
+           "the largest magnitude, or scale=token or scale=none");
+  }
+  return *context.largest_magnitude;
+}
+
+std::unique_ptr<VectorQuantizer> make_uniform(const Method& method, std::size_t dim, const QuantizerContext&) {
+  if (method.text("axis") != "token") refuse(method, "axis", "channel", "token, for single vectors");
+  const UniformGrid grid(static_cast<int>(method.integer("bits")), method.integer("sym") == 1,
+                         meta_type(method.text("meta")));
+  return std::make_unique<UniformRows>(grid, static_cast<std::size_t>(method.integer("group")), dim);
+}
+
+std::unique_ptr<VectorQuantizer> make_fp8(const Method& method, std::size_t dim, const QuantizerContext& context) {
+  const std::string& name = method.text("format");
+  const Fp8Type type = name == "e4m3" ? Fp8Type::kE4M3 : name == "e5m2" ? Fp8Type::kE5M2 : Fp8Type::kE4M3Fnuz;
+  const ScaleScope scope = scale_scope(method.text("scale"));
+  const float scale = fp8_scale(scope_magnitude(method, scope, context), type);
+  return std::make_unique<Fp8Format>(type, dim, scope, scale, method.integer("saturate") == 1);
+}
+
+std::unique_ptr<VectorQuantizer> make_nvfp4(const Method& method, std::size_t dim, const QuantizerContext& context) {
+  const ScaleScope scope = scale_scope(method.text("scale"));
+  return std::make_unique<Nvfp4Format>(dim, scope, nvfp4_global_scale(scope_magnitude(method, scope, context)));
+}
+
+std::unique_ptr<VectorQuantizer> make_mxfp4(const Method&, std::size_t dim, const QuantizerContext&) {
+  return std::make_unique<Mxfp4Format>(dim);
+}
+
+template <GgmlType type>
+std::unique_ptr<VectorQuantizer> make_ggml(const Method&, std::size_t dim, const QuantizerContext&) {
+  return std::make_unique<GgmlFormat>(type, dim);
+}
+
+template <FloatType type>
+std::unique_ptr<VectorQuantizer> make_float(const Method&, std::size_t dim, const QuantizerContext&) {
+  return std::make_unique<FloatFormat>(type, dim);
+}
+
+struct Entry {
+  std::string_view family;
+  Maker make;
+  bool has_own_rotation = false;  // the rotation is part of the method, not a map before it
+};
+
+constexpr std::array kMakers = {
+    Entry{"uniform", make_uniform},
+    Entry{"fp8", make_fp8},
+    Entry{"nvfp4", make_nvfp4},
+    Entry{"mxfp4", make_mxfp4},
+    Entry{"q8_0", make_ggml<GgmlType::kQ8_0>},
+    Entry{"q5_1", make_ggml<GgmlType::kQ5_1>},
+    Entry{"q5_0", make_ggml<GgmlType::kQ5_0>},
+    Entry{"q4_1", make_ggml<GgmlType::kQ4_1>},
+    Entry{"q4_0", make_ggml<GgmlType::kQ4_0>},
+    Entry{"iq4_nl", make_ggml<GgmlType::kIq4Nl>},
+    Entry{"bf16", make_float<FloatType::kBf16>},
+    Entry{"f16", make_float<FloatType::kF16>},
+    Entry{"f32", make_float<FloatType::kF32>},
+};
+
+void refuse_options_beyond_single_vectors(const Method& method) {
+  constexpr std::pair<std::string_view, std::string_view> kNeutral[] = {
+      {"match", "none"}, {"segments", "1"},       {"centre", "none"}, {"align", "none"},
+      {"bias", "none"},  {"calibration", "none"}, {"sink", "0"},      {"residual", "0"}};
+  for (const auto& [name, neutral] : kNeutral) {
+    if (method.has(name) && method.text(name) != neutral) {
+      refuse(method, name, method.text(name), std::string(neutral) + ", for single vectors");
+    }
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<VectorQuantizer> make_quantizer(const Method& method, std::size_t dim,
+                                                const QuantizerContext& context) {
+  for (const Entry& entry : kMakers) {
+    if (entry.family != method.family()) continue;
+    refuse_options_beyond_single_vectors(method);
+    auto quantizer = entry.make(method, dim, context);
+    if (entry.has_own_rotation || method.text("rotation") == "none") return quantizer;
+    auto rotation = transform::make_rotation(method.text("rotation"), dim, context.seed, context.index);
+    return std::make_unique<TransformedQuantizer>(std::move(rotation), std::move(quantizer));
+  }
+  refuse(method, "method", method.family(), "a quantizer of single vectors");
+}
+
+}  // namespace orthant::quantizer

@@ -1,0 +1,201 @@
+#include "orthant/quantizer/make_quantizer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "orthant/core/error.h"
+#include "quantizer/coding.h"
+#include "quantizer/counting_new.h"
+
+namespace orthant::quantizer {
+namespace {
+
+/// Every quantizer of single vectors, with and without a rotation before it where that is an option.
+const char* const kRowMethods[] = {"uniform:4",
+                                   "uniform:2,group=16",
+                                   "uniform:3,group=32,sym=1,meta=f32",
+                                   "uniform:8,meta=bf16",
+                                   "uniform:4,rotation=haar",
+                                   "fp8:e4m3",
+                                   "fp8:e5m2,scale=token",
+                                   "fp8:e4m3fnuz,scale=head",
+                                   "fp8:e4m3,scale=tensor,saturate=0",
+                                   "fp8:e4m3,rotation=hadamard:3",
+                                   "nvfp4",
+                                   "nvfp4,scale=token",
+                                   "nvfp4,scale=head,rotation=hadamard:2",
+                                   "nvfp4,scale=none",
+                                   "mxfp4",
+                                   "mxfp4,rotation=block-hadamard:32",
+                                   "q8_0",
+                                   "q5_1",
+                                   "q5_0",
+                                   "q4_1",
+                                   "q4_0",
+                                   "q4_0,rotation=plain-hadamard",
+                                   "iq4_nl",
+                                   "iq4_nl,rotation=kac:2",
+                                   "bf16",
+                                   "f16",
+                                   "f32",
+                                   "f32,rotation=fht-kac:4"};
+
+constexpr QuantizerContext kContext = {.seed = 3, .index = 0, .largest_magnitude = 8.0F};
+
+std::unique_ptr<VectorQuantizer> make(std::string_view text, std::size_t dim) {
+  return make_quantizer(parse_method(text), dim, kContext);
+}
+
+TEST(MakeQuantizer, DescribesItselfByTheMethodThatMadeIt) {
+  for (const char* text : kRowMethods) {
+    EXPECT_EQ(make(text, 64)->describe(), text);
+    EXPECT_EQ(parse_method(make(text, 64)->describe()), parse_method(text)) << text;
+  }
+}
+
+TEST(MakeQuantizer, PayloadIsTheCodesAndTheRestIsMetadata) {
+  for (const char* text : kRowMethods) {
+    const Method method = parse_method(text);
+    const auto quantizer = make(text, 96 * 2);
+    const std::size_t payload = quantizer->bytes_per_vector() - quantizer->metadata_bytes();
+    const std::string family(method.family());
+    const int bits = method.has("bits")                    ? static_cast<int>(method.integer("bits"))
+                     : family == "fp8" || family == "q8_0" ? 8
+                     : family.starts_with("q5")            ? 5
+                     : family == "f32"                     ? 32
+                     : family == "f16" || family == "bf16" ? 16
+                                                           : 4;
+    EXPECT_EQ(payload * 8, static_cast<std::size_t>(bits) * 192) << text;
+  }
+}
+
+TEST(MakeQuantizer, RowsDoNotDependOnTheirBatch) {
+  for (const char* text : kRowMethods) {
+    const auto quantizer = make(text, 64);
+    constexpr std::size_t kRows = 7;
+    const std::vector<float> x = normal_vector(kRows * 64, 11);
+    Workspace work(quantizer->workspace_bytes(kRows));
+    std::vector<std::uint8_t> packed(kRows * quantizer->bytes_per_vector());
+    quantizer->encode({x.data(), kRows, 64}, {packed.data(), kRows, quantizer->bytes_per_vector()}, work);
+    std::vector<std::uint8_t> alone;
+    for (std::size_t i = 0; i < kRows; ++i) {
+      const auto row = encode_one(*quantizer, std::span(x).subspan(64 * i, 64));
+      alone.insert(alone.end(), row.begin(), row.end());
+    }
+    EXPECT_EQ(packed, alone) << text;
+  }
+}
+
+TEST(MakeQuantizer, EstimateIsTheInnerProductWithTheDecodedVector) {
+  // d products in float of either side: |difference| <= 2 d eps |q| |x_hat|, and a rotation adds as much.
+  for (const char* text : kRowMethods) {
+    const auto quantizer = make(text, 64);
+    const std::vector<float> x = normal_vector(64, 1);
+    const std::vector<float> q = normal_vector(64, 2);
+    const auto packed = encode_one(*quantizer, x);
+    const std::vector<float> y = decode_one(*quantizer, packed);
+    double product = 0;
+    double qq = 0;
+    double yy = 0;
+    for (std::size_t j = 0; j < 64; ++j) {
+      product += static_cast<double>(q[j]) * static_cast<double>(y[j]);
+      qq += static_cast<double>(q[j]) * static_cast<double>(q[j]);
+      yy += static_cast<double>(y[j]) * static_cast<double>(y[j]);
+    }
+    EXPECT_NEAR(static_cast<double>(estimate_one(*quantizer, q, packed)), product,
+                4 * 64 * 0x1p-24 * std::sqrt(qq * yy))
+        << text;
+  }
+}
+
+TEST(MakeQuantizer, ZeroIsExactAndBadValuesAreRefused) {
+  for (const char* text : kRowMethods) {
+    const auto quantizer = make(text, 64);
+    EXPECT_EQ(round_trip(*quantizer, std::vector<float>(64, 0.0F)), std::vector<float>(64, 0.0F)) << text;
+    for (const float bad : {NAN, INFINITY, -INFINITY}) {
+      std::vector<float> x = normal_vector(64, 1);
+      x[5] = bad;
+      try {
+        encode_one(*quantizer, x);
+        ADD_FAILURE() << text << " accepted " << bad;
+      } catch (const InvalidArgument& error) {
+        EXPECT_NE(std::string(error.what()).find("row 0, column 5"), std::string::npos) << error.what();
+      }
+    }
+    // Very small and very large, one-hot and two-hot: a finite answer or a refusal, never a NaN. (A cast that does
+    // not saturate is what saturate=0 asks for.)
+    if (parse_method(text).has("saturate") && parse_method(text).integer("saturate") == 0) continue;
+    for (const float v : {1e-45F, 1e-39F, 1e-20F, 1.0F, 1e30F, std::numeric_limits<float>::max()}) {
+      // Turning a decoded vector back can leave the range of float when its norm does.
+      if (v > 1e37F && parse_method(text).text("rotation") != "none") continue;
+      for (const std::size_t hot : {1U, 2U, 64U}) {
+        std::vector<float> x(64, 0.0F);
+        for (std::size_t j = 0; j < hot; ++j) x[j] = v;
+        try {
+          for (const float y : round_trip(*quantizer, x)) ASSERT_TRUE(std::isfinite(y)) << text << ' ' << v;
+        } catch (const InvalidArgument&) {
+          EXPECT_GE(v, 1e30F) << text;
+        }
+      }
+    }
+  }
+}
+
+TEST(MakeQuantizer, HotPathsDoNotAllocate) {
+  for (const char* text : kRowMethods) {
+    const auto quantizer = make(text, 64);
+    constexpr std::size_t kRows = 5;
+    const std::vector<float> x = normal_vector(kRows * 64, 11);
+    std::vector<std::uint8_t> packed(kRows * quantizer->bytes_per_vector());
+    std::vector<float> y(kRows * 64);
+    const MatrixView<std::uint8_t> rows(packed.data(), kRows, quantizer->bytes_per_vector());
+    Workspace work(quantizer->workspace_bytes(kRows));
+    const std::size_t before = allocations();
+    quantizer->encode({x.data(), kRows, 64}, rows, work);
+    quantizer->decode(rows, {y.data(), kRows, 64}, work);
+    quantizer->estimate(std::span(x).first(64), rows, std::span(y).first(kRows), work);
+    EXPECT_EQ(allocations() - before, 0U) << text;
+    EXPECT_EQ(work.used(), 0U) << text;
+  }
+  const std::size_t before = allocations();
+  const std::vector<int> one(1);
+  EXPECT_EQ(allocations() - before, 1U) << "the counter counts";
+}
+
+TEST(MakeQuantizer, RotationSpreadsAnOutlierChannel) {
+  // One channel of 20 beside unit noise: blocks of q4_0 lose the noise, rotated blocks do not.
+  const auto plain = make("q4_0", 64);
+  const auto rotated = make("q4_0,rotation=hadamard:3", 64);
+  double plain_error = 0;
+  double rotated_error = 0;
+  for (std::uint64_t trial = 0; trial < 50; ++trial) {
+    std::vector<float> x = normal_vector(64, trial);
+    x[9] = 20;
+    const std::vector<float> y = round_trip(*plain, x);
+    const std::vector<float> z = round_trip(*rotated, x);
+    for (std::size_t j = 0; j < 64; ++j) {
+      plain_error += std::pow(static_cast<double>(y[j] - x[j]), 2);
+      rotated_error += std::pow(static_cast<double>(z[j] - x[j]), 2);
+    }
+  }
+  EXPECT_LT(rotated_error, 0.5 * plain_error);
+}
+
+TEST(MakeQuantizer, RefusesWhatItCannotMake) {
+  for (const char* text :
+       {"kivi:2", "kvquant:3", "window:64", "uniform:4,axis=channel", "uniform:4,sink=4", "q4_0,residual=128",
+        "q8_0,match=diag", "q8_0,bias=after", "q8_0,centre=mean", "uniform:4,group=48", "uniform:1,sym=1"}) {
+    EXPECT_THROW(make(text, 64), InvalidArgument) << text;
+  }
+  EXPECT_THROW(make("q4_0", 80), InvalidArgument);
+  EXPECT_THROW(make_quantizer(parse_method("nvfp4"), 64), InvalidArgument);
+  EXPECT_THROW(make_quantizer(parse_method("fp8:e4m3,scale=head"), 64), InvalidArgument);
+  EXPECT_NO_THROW(make_quantizer(parse_method("fp8:e4m3"), 64));
+}
+
+}  // namespace
+}  // namespace orthant::quantizer
