@@ -5,12 +5,14 @@
 #include <string_view>
 #include <utility>
 
+#include "orthant/codebook/lloyd_max.h"
 #include "orthant/core/error.h"
 #include "orthant/quantizer/float_format.h"
 #include "orthant/quantizer/fp4_format.h"
 #include "orthant/quantizer/fp8_format.h"
 #include "orthant/quantizer/ggml_format.h"
 #include "orthant/quantizer/transformed_quantizer.h"
+#include "orthant/quantizer/turbo_mse.h"
 #include "orthant/quantizer/uniform_rows.h"
 #include "orthant/transform/make_rotation.h"
 
@@ -42,6 +44,26 @@ float scope_magnitude(const Method& method, ScaleScope scope, const QuantizerCon
            "the largest magnitude, or scale=token or scale=none");
   }
   return *context.largest_magnitude;
+}
+
+std::shared_ptr<const transform::Rotation> rotation_of(const Method& method, std::size_t dim,
+                                                       const QuantizerContext& context) {
+  return transform::make_rotation(method.text("rotation"), dim, context.seed, context.index);
+}
+
+ScaleRule scale_rule(const Method& method) {
+  if (!method.has("scale")) return ScaleRule::kRaw;
+  const std::string& name = method.text("scale");
+  return name == "unbiased" ? ScaleRule::kUnbiased : name == "mse" ? ScaleRule::kMse : ScaleRule::kMatched;
+}
+
+/// turbo-mse and eden: the same codes, other scales.
+std::unique_ptr<VectorQuantizer> make_centroids(const Method& method, std::size_t dim,
+                                                const QuantizerContext& context) {
+  const ScaleFormat format = method.text("norm") == "f32" ? ScaleFormat::kFloat : ScaleFormat::kHalf;
+  auto book = codebook::sphere_codebook(static_cast<std::int64_t>(dim), static_cast<int>(method.integer("bits")));
+  return std::make_unique<TurboMse>(rotation_of(method, dim, context), std::move(book),
+                                    TurboMseOptions{scale_rule(method), format});
 }
 
 std::unique_ptr<VectorQuantizer> make_uniform(const Method& method, std::size_t dim, const QuantizerContext&) {
@@ -85,6 +107,8 @@ struct Entry {
 };
 
 constexpr std::array kMakers = {
+    Entry{"turbo-mse", make_centroids, true},
+    Entry{"eden", make_centroids, true},
     Entry{"uniform", make_uniform},
     Entry{"fp8", make_fp8},
     Entry{"nvfp4", make_nvfp4},
@@ -120,8 +144,7 @@ std::unique_ptr<VectorQuantizer> make_quantizer(const Method& method, std::size_
     refuse_options_beyond_single_vectors(method);
     auto quantizer = entry.make(method, dim, context);
     if (entry.has_own_rotation || method.text("rotation") == "none") return quantizer;
-    auto rotation = transform::make_rotation(method.text("rotation"), dim, context.seed, context.index);
-    return std::make_unique<TransformedQuantizer>(std::move(rotation), std::move(quantizer));
+    return std::make_unique<TransformedQuantizer>(rotation_of(method, dim, context), std::move(quantizer));
   }
   refuse(method, "method", method.family(), "a quantizer of single vectors");
 }

@@ -14,7 +14,7 @@ constexpr ValueRule kNorm = {"norm", "f16|f32", "f16"};
 
 /// A map before the codes, its calibration, and tokens that stay exact: options of every quantizer of single vectors.
 Rules before_and_around(std::string_view rotation) {
-  return {{"rotation", "haar|hadamard:N|kac:N|fht-kac:N|block-hadamard:N|plain-hadamard|none", rotation, 1, 4096},
+  return {{"rotation", "haar|hadamard:N|kac:N|fht-kac|block-hadamard:N|hadamard|none", rotation, 1, 4096},
           {"match", "none|diag|full", "none"},
           {"segments", "N", "1", 1, 64},
           {"centre", "none|mean|rotating", "none"},

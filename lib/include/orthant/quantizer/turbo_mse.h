@@ -42,6 +42,7 @@ class TurboMse final : public VectorQuantizer {
   std::size_t dim() const override { return rotation_->dim(); }
   std::size_t bytes_per_vector() const override { return scale_bytes(options_.format) + code_bytes_; }
   /// "turbo-mse:B" for kRaw and "eden:B" otherwise, with the options that are not the grammar's defaults.
+  std::size_t metadata_bytes() const override { return scale_bytes(options_.format); }
   std::string describe() const override;
   std::size_t workspace_bytes(std::size_t rows) const override;
   void encode(MatrixView<const float> x, MatrixView<std::uint8_t> packed, Workspace& work) const override;
