@@ -39,6 +39,7 @@ using Run = std::function<int(Streams, const Invocation&)>;
 Run add_bounds(CLI::App& app);
 Run add_codebook(CLI::App& app);
 Run add_info(CLI::App& app);
+Run add_kv(CLI::App& app);
 
 /// Parses arguments (without the program's name), runs the chosen sub-command, turns exceptions into messages on err
 /// and an ExitCode. This is main() without the process, so that tests can call it.

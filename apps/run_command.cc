@@ -29,6 +29,7 @@ int run_command(const std::vector<std::string>& arguments, Streams streams) {
   add("bounds", add_bounds(app));
   add("codebook", add_codebook(app));
   add("info", add_info(app));
+  add("kv", add_kv(app));
 
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

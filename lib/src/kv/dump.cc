@@ -153,10 +153,13 @@ Dump::Dump(Safetensors file) : file_(std::move(file)) {
 
 void Dump::parse_layer(std::size_t index) {
   DumpLayer& layer = layers_[index];
-  const auto& keys = tensor_of(index, "keys", std::array{kAny, tokens_, kAny}).shape;
-  layer.kv_heads = keys[0];
-  layer.head_dim = keys[2];
-  layer.value_dim = tensor_of(index, "values", std::array{layer.kv_heads, tokens_, kAny}).shape[2];
+  const TensorInfo& keys = tensor_of(index, "keys", std::array{kAny, tokens_, kAny});
+  layer.kv_heads = keys.shape[0];
+  layer.head_dim = keys.shape[2];
+  layer.key_element_bytes = element_bytes(keys.type);
+  const TensorInfo& values = tensor_of(index, "values", std::array{layer.kv_heads, tokens_, kAny});
+  layer.value_dim = values.shape[2];
+  layer.value_element_bytes = element_bytes(values.type);
   const TensorInfo& queries = tensor_of(index, "queries", std::array{kAny, kAny, layer.head_dim});
   layer.q_heads = queries.shape[0];
   layer.query_tokens = queries.shape[1];
@@ -168,7 +171,7 @@ void Dump::parse_layer(std::size_t index) {
     throw_invalid_input(name(), "query tokens of " + queries.name, std::to_string(layer.query_tokens),
                         "at most the " + std::to_string(tokens_) + " tokens");
   }
-  layer.has_keys_pre_rope = optional_tensor_of(index, "keys_pre_rope", keys) != nullptr;
+  layer.has_keys_pre_rope = optional_tensor_of(index, "keys_pre_rope", keys.shape) != nullptr;
   layer.has_key_bias = optional_tensor_of(index, "key_bias", std::array{layer.kv_heads, layer.head_dim}) != nullptr;
 }
 

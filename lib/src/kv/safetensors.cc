@@ -169,7 +169,8 @@ void require_full_coverage(const std::string& name, std::span<const TensorInfo> 
   std::size_t end = 0;
   for (const TensorInfo& tensor : sorted) {
     if (tensor.offset != end) {
-      const std::string what = "tensor " + in_quotes(tensor.name) + (tensor.offset < end ? " overlaps" : " leaves a gap");
+      const std::string what =
+          "tensor " + in_quotes(tensor.name) + (tensor.offset < end ? " overlaps" : " leaves a gap");
       throw_invalid_input(name, what + ": begin", std::to_string(tensor.offset), std::to_string(end));
     }
     end += tensor_bytes(tensor);

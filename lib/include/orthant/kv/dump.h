@@ -23,8 +23,10 @@ struct DumpLayer {
   std::size_t head_dim = 0;
   std::size_t value_dim = 0;
   std::size_t query_tokens = 0;
-  std::optional<std::size_t> window;  ///< nothing: global attention
-  double rope_theta = 0;              ///< 0 when the dump's rope layout is none
+  std::size_t key_element_bytes = 0;    ///< of the type in which the dump holds keys
+  std::size_t value_element_bytes = 0;  ///< the same for values
+  std::optional<std::size_t> window;    ///< nothing: global attention
+  double rope_theta = 0;                ///< 0 when the dump's rope layout is none
   bool has_keys_pre_rope = false;
   bool has_key_bias = false;
 

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "orthant/kv/dump.h"
+#include "orthant/kv/evaluate.h"
+#include "orthant/quantizer/policy.h"
+
+namespace orthant::kv {
+
+/// One side of a layer's cache under a policy.
+struct SideCost {
+  std::string method;                         ///< every option spelled out; "exact" when the side is left alone
+  std::size_t bytes_per_token = 0;            ///< all KV heads; for "exact", in the dump's own type
+  std::size_t metadata_bytes_per_token = 0;   ///< of these, scales, norms and the like
+  double bits_per_element = 0;                ///< 8 bytes_per_token / (KV heads * dim)
+  std::optional<double> expected_distortion;  ///< relative distortion that theory gives, where it does, for any rows
+};
+
+/// One policy on one layer: all KV heads together.
+struct PolicyResult {
+  std::size_t layer = 0;   ///< place in dump.layers()
+  std::size_t policy = 0;  ///< place in the list of policies
+  SideCost keys;
+  SideCost values;
+  CodingError error;
+};
+
+struct RunOptions {
+  std::uint64_t seed = 1;
+  int threads = 0;  ///< 0: default_threads()
+  /// Called after each finished piece of work, from any thread but never from two at once.
+  std::function<void(std::size_t done, std::size_t total)> progress;
+};
+
+/// Every policy on each of the given layers (places in dump.layers()): layers outermost, policies in order. Results
+/// do not depend on the number of threads. All heads and layers share the random map of a method and seed, as engines
+/// do. Throws before any work: InvalidArgument for a policy that cannot be applied to the dump's shapes, InvalidInput
+/// when a tensor holds a value that is not finite.
+std::vector<PolicyResult> run_policies(const Dump& dump, std::span<const std::size_t> layers,
+                                       std::span<const quantizer::Policy> policies, const RunOptions& options);
+
+/// E|x - x_hat|^2 / |x|^2 over the method's own randomness where a theorem gives it for every x, otherwise nothing:
+/// turbo-mse under a Haar rotation, d C(f_d, b) with C(f_d, b) the distortion of its codebook.
+std::optional<double> expected_distortion(const quantizer::VectorQuantizer& quantizer);
+
+}  // namespace orthant::kv

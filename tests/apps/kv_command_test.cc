@@ -1,0 +1,175 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "command.h"
+
+namespace orthant::apps {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+const std::string kDump = std::string(ORTHANT_DATA_DIR) + "/gemma3-270m-512.safetensors";
+
+struct Outcome {
+  int code;
+  std::string out;
+  std::string err;
+};
+
+Outcome run(const std::vector<std::string>& arguments) {
+  std::ostringstream out;
+  std::ostringstream err;
+  const int code = run_command(arguments, {out, err});
+  return {code, out.str(), err.str()};
+}
+
+std::string contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class KvCommand : public testing::Test {
+ protected:
+  KvCommand() : folder_(fs::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  ~KvCommand() override { fs::remove_all(folder_); }
+  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+
+  fs::path folder_;
+};
+
+TEST_F(KvCommand, ReportsAreByteIdenticalForAnyNumberOfThreads) {
+  std::vector<std::string> reports;
+  std::vector<std::string> outputs;
+  for (const char* threads : {"1", "2", "3", "1"}) {
+    const Outcome outcome =
+        run({"kv", kDump, "--bits", "2,4", "--threads", threads, "--json", file("a.json"), "--csv", file("a.csv")});
+    ASSERT_EQ(outcome.code, kDone) << outcome.err;
+    reports.push_back(contents(file("a.json")) + contents(file("a.csv")));
+    outputs.push_back(outcome.out);
+  }
+  for (std::size_t i = 1; i < reports.size(); ++i) {
+    EXPECT_EQ(reports[i], reports[0]);
+    EXPECT_EQ(outputs[i], outputs[0]);
+  }
+  ASSERT_EQ(run({"kv", kDump, "--bits", "2,4", "--seed", "2", "--json", file("b.json")}).code, kDone);
+  const auto first = nlohmann::json::parse(contents(file("a.json")));
+  const auto second = nlohmann::json::parse(contents(file("b.json")));
+  EXPECT_EQ(second.at("seed"), 2);
+  EXPECT_NE(first.at("rows").at(0), second.at("rows").at(0));  // turbo-mse draws a rotation
+  EXPECT_EQ(first.at("rows").at(2), second.at("rows").at(2));  // q8_0 draws nothing
+}
+
+TEST_F(KvCommand, RowsAreADataFrame) {
+  ASSERT_EQ(run({"kv", kDump, "--layers", "0,5", "--json", file("a.json"), "--svg", file("a.svg")}).code, kDone);
+  const auto report = nlohmann::json::parse(contents(file("a.json")));
+  EXPECT_EQ(report.at("kind"), "kv");
+  EXPECT_EQ(report.at("inputs").at(0).at("bytes"), 5507672);
+  EXPECT_THAT(report.at("settings").at("methods").get<std::string>(), HasSubstr("K=turbo-mse:4,rotation=haar"));
+  const auto& rows = report.at("rows");
+  ASSERT_EQ(rows.size(), 2U * 11U);
+  for (const auto& row : rows) {
+    ASSERT_EQ(row.size(), report.at("columns").size());
+    EXPECT_EQ(row.at("queries"), 4 * 64);
+    EXPECT_EQ(row.at("values"), "exact");
+    EXPECT_EQ(row.at("value_bytes_per_token"), 512);
+  }
+  // True sizes: a 16-bit norm beside 256 codes of 4 bits; 8 blocks of 34 bytes.
+  EXPECT_EQ(rows.at(3).at("keys"), "turbo-mse:4");
+  EXPECT_EQ(rows.at(3).at("key_bytes_per_token"), 2 + 256 * 4 / 8);
+  EXPECT_EQ(rows.at(8).at("keys"), "q8_0");
+  EXPECT_EQ(rows.at(8).at("key_bytes_per_token"), 8 * 34);
+  EXPECT_EQ(rows.at(8).at("key_bits_per_element"), 8.5);
+  EXPECT_TRUE(rows.at(8).at("key_distortion_theory").is_null());
+  // More bits, less of every error.
+  for (const char* metric : {"key_distortion", "score_rms", "kl_nats", "output_error_mean"}) {
+    for (std::size_t i = 1; i < 8; ++i) {
+      EXPECT_LT(rows.at(i).at(metric).get<double>(), rows.at(i - 1).at(metric).get<double>()) << metric << i;
+    }
+  }
+  ASSERT_EQ(report.at("summary").size(), 11U);
+  EXPECT_EQ(report.at("summary").at(3).at("key_bytes_per_token"), 2 * 130);
+  const double mean = (rows.at(3).at("kl_nats").get<double>() + rows.at(14).at("kl_nats").get<double>()) / 2;
+  EXPECT_NEAR(report.at("summary").at(3).at("kl_nats").get<double>(), mean, 1e-15);
+}
+
+TEST_F(KvCommand, PoliciesReplaceTheDefaultSweep) {
+  const Outcome outcome = run({"kv", kDump, "--layers", "17", "--method", "K=q4_0 V=q8_0", "--method", "V=turbo-mse:2",
+                               "--json", file("a.json")});
+  ASSERT_EQ(outcome.code, kDone) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("V distortion"));
+  const auto rows = nlohmann::json::parse(contents(file("a.json"))).at("rows");
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows.at(0).at("value_bits_per_element"), 8.5);
+  EXPECT_EQ(rows.at(1).at("keys"), "exact");
+  EXPECT_TRUE(rows.at(1).at("key_distortion").is_null());
+  EXPECT_EQ(rows.at(1).at("kl_nats"), 0.0);
+  EXPECT_GT(rows.at(1).at("output_error_mean").get<double>(), 0.0);
+  EXPECT_EQ(rows.at(1).at("top1_agreement"), 1.0);
+}
+
+TEST_F(KvCommand, WrongUsageIsRefusedBeforeAnyWork) {
+  const auto refused = [&](std::vector<std::string> arguments, const char* message) {
+    arguments.insert(arguments.begin(), "kv");
+    arguments.insert(arguments.end(), {"--json", file("never.json")});
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.code, kUsage) << message;
+    EXPECT_THAT(outcome.err, HasSubstr(message));
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_TRUE(fs::is_empty(folder_));
+  };
+  refused({}, "DUMP");
+  refused({kDump, "--layers", "3"}, "got 3, expected one of 0, 5, 6, 11, 14, 17");
+  refused({kDump, "--layers", "0-"}, "--layers");
+  refused({kDump, "--bits", "9"}, "--bits");
+  refused({kDump, "--bits", "4", "--method", "K=q8_0"}, "--bits");
+  refused({kDump, "--method", "K=turbo-mse:9"}, "turbo-mse");
+  refused({kDump, "--method", "K=turbo-mse:4,colour=red"}, "colour");
+  refused({kDump, "--method", "turbo-mse:4"}, "turbo-mse:4");
+  refused({kDump, "--method", "E=window:4"}, "window:4");
+  refused({kDump, "--threads", "-1"}, "--threads");
+  refused({kDump, "--svg", file("missing/a.svg")}, "missing/a.svg");
+}
+
+TEST_F(KvCommand, BadFilesAreRefusedByName) {
+  const Outcome missing = run({"kv", file("no.safetensors")});
+  EXPECT_EQ(missing.code, kBadInput);
+  EXPECT_THAT(missing.err, HasSubstr("no.safetensors"));
+  std::string bytes = contents(kDump);
+  std::ofstream(file("cut.safetensors"), std::ios::binary) << bytes.substr(0, bytes.size() - 1);
+  const Outcome cut = run({"kv", file("cut.safetensors"), "--json", file("a.json")});
+  EXPECT_EQ(cut.code, kBadInput);
+  EXPECT_THAT(cut.err, HasSubstr("cut.safetensors: tensor"));
+  // The last two bytes belong to a tensor of layer 6, 14 or another: an infinity in F16.
+  bytes[bytes.size() - 2] = '\0';
+  bytes[bytes.size() - 1] = '\x7c';
+  std::ofstream(file("inf.safetensors"), std::ios::binary) << bytes;
+  const Outcome inf = run({"kv", file("inf.safetensors"), "--json", file("a.json")});
+  EXPECT_EQ(inf.code, kBadInput);
+  EXPECT_THAT(inf.err, HasSubstr("infinity"));
+  EXPECT_FALSE(fs::exists(file("a.json")));
+}
+
+TEST_F(KvCommand, SeveralDumpsStandSideBySide) {
+  const Outcome outcome = run({"kv", kDump, kDump, "--layers", "0", "--bits", "4"});
+  ASSERT_EQ(outcome.code, kDone) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("dump"));
+}
+
+TEST_F(KvCommand, HelpShowsAnExample) {
+  const Outcome outcome = run({"kv", "--help"});
+  EXPECT_EQ(outcome.code, kDone);
+  EXPECT_THAT(outcome.out, HasSubstr("Example:  orthant kv data/gemma3-270m-512.safetensors"));
+}
+
+}  // namespace
+}  // namespace orthant::apps
