@@ -329,7 +329,6 @@ int run(const Options& options, Streams streams, const Invocation& invocation) {
   std::vector<Line> lines;
   std::vector<Line> summary;
   for (std::size_t i = 0; i < dumps.size(); ++i) {
-    print_dump(dumps[i], streams.out);
     kv::RunOptions run_options;
     run_options.seed = options.common.seed;
     run_options.threads = options.common.threads;
@@ -344,6 +343,7 @@ int run(const Options& options, Streams streams, const Invocation& invocation) {
     summary.insert(summary.end(), part_summary.begin(), part_summary.end());
   }
 
+  for (const kv::Dump& dump : dumps) print_dump(dump, streams.out);
   const auto line_fields = fields(shown, false);
   const auto summary_fields = fields(shown, true);
   streams.out << '\n' << report::to_text(make_table(line_fields, lines, true));

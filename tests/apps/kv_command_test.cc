@@ -74,7 +74,8 @@ TEST_F(KvCommand, RowsAreADataFrame) {
   const auto report = nlohmann::json::parse(contents(file("a.json")));
   EXPECT_EQ(report.at("kind"), "kv");
   EXPECT_EQ(report.at("inputs").at(0).at("bytes"), 5507672);
-  EXPECT_THAT(report.at("settings").at("methods").get<std::string>(), HasSubstr("K=turbo-mse:4,rotation=haar"));
+  EXPECT_THAT(report.at("settings").at("methods").get<std::string>(),
+              HasSubstr("K=turbo-mse:4,norm=f16,rotation=haar"));
   const auto& rows = report.at("rows");
   ASSERT_EQ(rows.size(), 2U * 11U);
   for (const auto& row : rows) {
@@ -127,7 +128,7 @@ TEST_F(KvCommand, WrongUsageIsRefusedBeforeAnyWork) {
     EXPECT_EQ(outcome.out, "");
     EXPECT_TRUE(fs::is_empty(folder_));
   };
-  refused({}, "DUMP");
+  refused({}, "dump is required");
   refused({kDump, "--layers", "3"}, "got 3, expected one of 0, 5, 6, 11, 14, 17");
   refused({kDump, "--layers", "0-"}, "--layers");
   refused({kDump, "--bits", "9"}, "--bits");

@@ -1,5 +1,6 @@
 #include "orthant/core/parallel_for.h"
 
+#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
@@ -7,6 +8,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -58,6 +60,10 @@ void parallel_for_erased(std::size_t n, int threads, void* body, void (*call)(vo
   } else {
     // The scheduler's library is not instrumented: the fence makes its hand-overs visible to ThreadSanitizer.
     std::atomic<std::size_t> fence{0};
+    // Without leave for more threads than processors, the scheduler would run fewer and say so on stderr.
+    using Control = oneapi::tbb::global_control;
+    std::optional<Control> leave;
+    if (width > default_threads()) leave.emplace(Control::max_allowed_parallelism, static_cast<std::size_t>(width));
     oneapi::tbb::task_arena arena(width);
     arena.execute([&] {
       oneapi::tbb::parallel_for(std::size_t{0}, n, [&](std::size_t i) {
