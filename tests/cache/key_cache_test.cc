@@ -10,19 +10,12 @@
 
 #include "cache/coded_rows.h"
 #include "kernels/kernel_table.h"
+#include "orthant/cache/target.h"
 #include "orthant/core/error.h"
 #include "orthant/core/half.h"
 
 namespace orthant::cache {
 namespace {
-
-std::vector<std::string> usable_targets() {
-  std::vector<std::string> names;
-  for (const kernels::KernelTable* table : kernels::compiled_tables()) {
-    if (table->supported()) names.emplace_back(table->name);
-  }
-  return names;
-}
 
 double exact_score(std::span<const float> query, std::span<const float> key, double scale) {
   double sum = 0;
@@ -67,9 +60,7 @@ TEST_P(EveryTarget, ScoresStayWithinTheStatedBound) {
   for (const std::size_t d : std::vector<std::size_t>{3, 33, 64, 80, 96, 100, 112, 128, 192, 576}) {
     for (const Case& c : formats(d)) {
       for (const Precision precision : {Precision::kFast, Precision::kExact}) {
-        KeyCache cache(
-            c.format,
-            {.precision = precision, .query_bits = 0, .first_exact = 0, .last_exact = 0, .target = GetParam()});
+        KeyCache cache(c.format, {.precision = precision, .target = GetParam()});
         append_rows(cache, random_rows(c.format, kKeys, d));
         const Matrix<float> queries = random_queries(kQueries, d, d);
         const float scale = 1 / std::sqrt(static_cast<float>(d));
@@ -99,9 +90,7 @@ TEST_P(EveryTarget, ExactModeIsAccurateToFloats) {
   for (const std::size_t d : std::vector<std::size_t>{64, 80, 96, 100, 112, 128, 192, 576}) {
     for (int bits = 1; bits <= 8; ++bits) {
       const RowFormat format = RowFormat::codebook(d, bits, curved_levels(bits));
-      KeyCache cache(
-          format,
-          {.precision = Precision::kExact, .query_bits = 0, .first_exact = 0, .last_exact = 0, .target = GetParam()});
+      KeyCache cache(format, {.precision = Precision::kExact, .target = GetParam()});
       append_rows(cache, random_rows(format, 130, 5));
       const Matrix<float> queries = random_queries(1, d, 3);
       Workspace work(cache.workspace_bytes(1));
@@ -127,9 +116,7 @@ TEST_P(EveryTarget, TypicalFastErrorIsTheRoundingOfTheGrid) {
   const kernels::Arithmetic arithmetic = kernels::table_named(GetParam()).arithmetic;
   for (int bits = 1; bits <= 8; ++bits) {
     const RowFormat format = RowFormat::codebook(d, bits, curved_levels(bits));
-    KeyCache cache(
-        format,
-        {.precision = Precision::kFast, .query_bits = 0, .first_exact = 0, .last_exact = 0, .target = GetParam()});
+    KeyCache cache(format, {.precision = Precision::kFast, .target = GetParam()});
     const CodedRows rows = random_rows(format, 130, 5);
     append_rows(cache, rows);
     const Matrix<float> queries = random_queries(4, d, 3);
@@ -174,9 +161,7 @@ TEST_P(EveryTarget, AnyNumberOfKeysAndNothingBeyond) {
   constexpr float kGuard = -12345.5F;
   for (int bits = 1; bits <= 8; ++bits) {
     const RowFormat format = RowFormat::codebook(d, bits, curved_levels(bits));
-    KeyCache cache(
-        format,
-        {.precision = Precision::kFast, .query_bits = 0, .first_exact = 0, .last_exact = 0, .target = GetParam()});
+    KeyCache cache(format, {.precision = Precision::kFast, .target = GetParam()});
     append_rows(cache, random_rows(format, 130, 11));
     const Matrix<float> queries = random_queries(5, d, 2);
     Workspace work(cache.workspace_bytes(5));
@@ -202,9 +187,7 @@ TEST_P(EveryTarget, AnyNumberOfKeysAndNothingBeyond) {
 TEST_P(EveryTarget, ScoresDoNotDependOnTheCompanyOfAQuery) {
   constexpr std::size_t d = 96;
   for (const Case& c : formats(d)) {
-    KeyCache cache(
-        c.format,
-        {.precision = Precision::kFast, .query_bits = 0, .first_exact = 0, .last_exact = 0, .target = GetParam()});
+    KeyCache cache(c.format, {.precision = Precision::kFast, .target = GetParam()});
     append_rows(cache, random_rows(c.format, 100, 1));
     const Matrix<float> queries = random_queries(13, d, 4);
     Workspace work(cache.workspace_bytes(13));
@@ -264,8 +247,7 @@ TEST(KeyCache, WindowsAreScoredExactly) {
   constexpr std::size_t d = 40;
   const RowFormat format = RowFormat::codebook(d, 2, curved_levels(2));
   for (const std::size_t n : std::vector<std::size_t>{1, 3, 4, 5, 10, 64, 70, 150}) {
-    KeyCache cache(format,
-                   {.precision = Precision::kFast, .query_bits = 0, .first_exact = 4, .last_exact = 7, .target = {}});
+    KeyCache cache(format, {.first_exact = 4, .last_exact = 7});
     KeyCache plain(format);
     const CodedRows rows = random_rows(format, n, 21);
     const Matrix<float> exact = random_queries(n, d, 77);
@@ -323,10 +305,7 @@ TEST(KeyCache, MistakesAreRefusedBeforeAnythingChanges) {
   EXPECT_THROW(cache.scores(queries.view(), 1, 0, too_many.view(), work), InvalidArgument);
   queries(0, 2) = std::numeric_limits<float>::infinity();
   EXPECT_THROW(cache.scores(queries.view(), 1, 0, scores.view(), work), InvalidArgument);
-  EXPECT_THROW(
-      KeyCache(format,
-               {.precision = Precision::kFast, .query_bits = 4, .first_exact = 0, .last_exact = 0, .target = {}}),
-      InvalidArgument);
+  EXPECT_THROW(KeyCache(format, {.query_bits = 4}), InvalidArgument);
 }
 
 TEST(KeyCache, ZeroAndTinyScalesGiveZeroScores) {

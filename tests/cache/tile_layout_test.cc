@@ -73,6 +73,15 @@ TEST(TileLayout, CodesComeBackForEveryWidthAndLength) {
         for (std::uint8_t& code : rows[lane]) code = static_cast<std::uint8_t>(random.below(1U << bits));
         layout.put_codes(tile, lane, rows[lane]);
       }
+      for (std::size_t lane = 0; lane < rows.size(); lane += 21) {
+        for (std::size_t j = 0; j < d; ++j) {
+          for (int i = 0; i < bits; ++i) {
+            const TileLayout::BitPlace at = TileLayout::place(bits, j, i);
+            const auto byte = std::to_integer<unsigned>(tile[at.row * TileLayout::kRowBytes + 4 * lane + at.bit / 8]);
+            ASSERT_EQ(byte >> at.bit % 8 & 1U, rows[lane][j] >> i & 1U) << "bits " << bits << " d " << d << ' ' << j;
+          }
+        }
+      }
       std::vector<std::uint8_t> back(d);
       for (std::size_t lane = 0; lane < rows.size(); ++lane) {
         layout.get_codes(tile, lane, back);

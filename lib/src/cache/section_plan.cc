@@ -1,42 +1,76 @@
 #include "cache/section_plan.h"
 
 #include <algorithm>
+#include <string>
+
+#include "orthant/core/error.h"
 
 namespace orthant::cache {
 
-SectionPlan::SectionPlan(const RowFormat& format, const TileLayout& layout, const kernels::KernelTable& table,
-                         bool exact, int query_bits)
-    : table_(&table), exact_(exact) {
-  const std::size_t count = format.sections().size();
-  grids_.reserve(count);
-  levels_.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const RowFormat::Section& from = format.sections()[i];
+namespace {
+
+const kernels::KernelTable& table_for(const std::string& target) {
+  return target.empty() ? kernels::chosen_table() : kernels::table_named(target);
+}
+
+void require_options(const CacheOptions& options) {
+  if (options.query_bits != 0 && options.query_bits != 8 && options.query_bits != 16) {
+    throw_invalid_argument("CacheOptions", "query_bits", std::to_string(options.query_bits), "0, 8 or 16");
+  }
+}
+
+}  // namespace
+
+SectionPlan::SectionPlan(const RowFormat& format, const CacheOptions& options)
+    : table_(&table_for(options.target)), exact_(options.precision == Precision::kExact) {
+  require_options(options);
+  grids_.reserve(format.sections().size());  // sections keep pointers into it
+  for (const RowFormat::Section& from : format.sections()) {
     SectionPart part{.section = {}, .first = from.first, .middle = 0, .scale = from.scale};
     kernels::Section& section = part.section;
     section.bits = from.bits;
-    section.dims = from.dims;
-    section.rows = TileLayout::rows(from.bits, from.dims);
-    section.offset = layout.section_offset(i);
-    section.tile_bytes = layout.tile_bytes();
-    if (format.scales() > 0) section.scales = layout.scale_offset(from.scale);
-    // Sections that share a scale share its offset too: it is added with the query sum of each.
-    if (format.has_offsets()) section.offsets = layout.offset_offset(from.scale);
     if (from.bits != RowFormat::kBfloat16Bits) {
       const auto [low, high] = std::ranges::minmax(from.levels);
       section.half_range = (high - low) / 2;
       part.middle = (high + low) / 2;
-      grids_.push_back(kernels::make_level_grid(from.levels, from.bits, table.arithmetic));
-      section.grid = &grids_.back();
+      section.grid = &grids_.emplace_back(kernels::make_level_grid(from.levels, from.bits, table_->arithmetic));
       std::vector<float>& levels = levels_.emplace_back(256);
       for (std::size_t k = 0; k < levels.size(); ++k) levels[k] = from.levels[k % from.levels.size()];
       section.levels = levels.data();
       section.query_planes = kernels::query_planes_for(from.bits);
-      if (query_bits == 16) section.query_planes = 2;
-      if (query_bits == 8 && section.grid->direct) section.query_planes = 1;
+      if (options.query_bits == 16) section.query_planes = 2;
+      if (options.query_bits == 8 && section.grid->direct) section.query_planes = 1;
     }
     parts_.push_back(part);
   }
+}
+
+std::shared_ptr<const SectionPlan> SectionPlan::for_keys(const RowFormat& format, const TileLayout& layout,
+                                                         const CacheOptions& options) {
+  const std::shared_ptr<SectionPlan> plan(new SectionPlan(format, options));
+  for (std::size_t i = 0; i < plan->parts_.size(); ++i) {
+    SectionPart& part = plan->parts_[i];
+    kernels::Section& section = part.section;
+    section.dims = format.sections()[i].dims;
+    section.rows = TileLayout::rows(section.bits, section.dims);
+    section.offset = layout.section_offset(i);
+    section.tile_bytes = layout.tile_bytes();
+    if (format.scales() > 0) section.scales = layout.scale_offset(part.scale);
+    if (format.has_offsets()) section.offsets = layout.offset_offset(part.scale);
+  }
+  return plan;
+}
+
+std::shared_ptr<const SectionPlan> SectionPlan::for_values(const RowFormat& format, const CacheOptions& options) {
+  const std::shared_ptr<SectionPlan> plan(new SectionPlan(format, options));
+  for (SectionPart& part : plan->parts_) {
+    kernels::Section& section = part.section;
+    section.dims = TileLayout::kLanes;
+    section.rows = TileLayout::rows(section.bits, section.dims);
+    section.tile_bytes = ValueLayout::lane_tile_bytes(section.bits);
+    if (section.bits != RowFormat::kBfloat16Bits) section.query_planes = 2;
+  }
+  return plan;
 }
 
 std::size_t SectionPlan::batch(std::size_t left) const {
@@ -56,6 +90,23 @@ std::size_t SectionPlan::query_bytes(std::size_t batch) const {
     bytes += kernels::query_bytes(part.section, table_->arithmetic, exact_, batch);
   }
   return bytes;
+}
+
+void SectionPlan::prepare(MatrixView<const float> queries, float scale, std::span<std::byte> prepared) const {
+  std::byte* at = prepared.data();
+  for (const SectionPart& part : parts_) {
+    table_->prepare(part.section, {queries.data() + part.first, queries.stride(), queries.rows(), scale}, exact_, at);
+    at += kernels::query_bytes(part.section, table_->arithmetic, exact_, queries.rows());
+  }
+}
+
+void SectionPlan::score(std::span<const std::byte> prepared, std::size_t batch, kernels::TileRun run) const {
+  const std::byte* at = prepared.data();
+  for (const SectionPart& part : parts_) {
+    table_->find_scorer(part.section, exact_, batch)(part.section, at, run);
+    at += kernels::query_bytes(part.section, table_->arithmetic, exact_, batch);
+    run.accumulate = true;
+  }
 }
 
 }  // namespace orthant::cache

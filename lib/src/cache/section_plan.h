@@ -1,12 +1,17 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "kernels/kernel_table.h"
 #include "kernels/level_grid.h"
+#include "orthant/cache/cache_options.h"
 #include "orthant/cache/row_format.h"
 #include "orthant/cache/tile_layout.h"
+#include "orthant/cache/value_cache.h"
+#include "orthant/core/matrix_view.h"
 
 namespace orthant::cache {
 
@@ -20,9 +25,11 @@ struct SectionPart {
 /// The sections of a row format as the kernels of one target see them. Immutable; sections point into it.
 class SectionPlan {
  public:
-  /// query_bits: 8, 16, or 0 for the choice by width.
-  SectionPlan(const RowFormat& format, const TileLayout& layout, const kernels::KernelTable& table, bool exact,
-              int query_bits);
+  /// Throw InvalidArgument on bad options or a target that cannot be used.
+  static std::shared_ptr<const SectionPlan> for_keys(const RowFormat& format, const TileLayout& layout,
+                                                     const CacheOptions& options);
+  /// Tokens are the coordinates of these sections: 64 dims each, scales applied to the weights beforehand.
+  static std::shared_ptr<const SectionPlan> for_values(const RowFormat& format, const CacheOptions& options);
   SectionPlan(const SectionPlan&) = delete;
   SectionPlan& operator=(const SectionPlan&) = delete;
 
@@ -35,8 +42,14 @@ class SectionPlan {
   std::size_t batch(std::size_t left) const;
   /// Bytes of all sections' prepared queries for a batch.
   std::size_t query_bytes(std::size_t batch) const;
+  /// queries: (batch, d); prepared: query_bytes(batch) bytes, 64-byte aligned.
+  void prepare(MatrixView<const float> queries, float scale, std::span<std::byte> prepared) const;
+  /// Scores of all sections together; run.accumulate adds to what is there.
+  void score(std::span<const std::byte> prepared, std::size_t batch, kernels::TileRun run) const;
 
  private:
+  SectionPlan(const RowFormat& format, const CacheOptions& options);
+
   const kernels::KernelTable* table_;
   bool exact_;
   std::vector<kernels::LevelGrid> grids_;

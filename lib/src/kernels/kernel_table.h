@@ -21,6 +21,20 @@ struct KernelTable {
   void (*prepare)(const Section& section, const QueryRows& queries, bool exact, std::byte* prepared);
   /// The kernel for batches of `queries` queries: 1 or 4 always, 8 for some sections, else nullptr.
   ScoreFn* (*find_scorer)(const Section& section, bool exact, std::size_t queries);
+  /// 64 half-precision numbers to float.
+  void (*load_halves)(const std::byte* halves, float* values);
+  /// The largest of n >= 1 scores, none of them NaN.
+  float (*largest)(const float* scores, std::size_t n);
+  /// scores[i] <- exp(x), x the rounded scores[i] - largest <= 0, i < n; returns their sum. Scores may be -infinity,
+  /// largest is finite. Relative error of each at most 2^-22; 0 for x <= -87. The same bits on every target.
+  float (*exponentials)(float* scores, std::size_t n, float largest);
+  /// The bitwise or of all words of `count` rows: reads them and does nothing else.
+  unsigned (*read_rows)(const std::byte* rows, std::size_t count);
+  /// sum_j x_j^2, relative error at most (n / 16 + 6) 2^-24 as long as nothing overflows or underflows.
+  float (*sum_of_squares)(const float* x, std::size_t n);
+  /// codes[j] = #{k < count : thresholds[k] < factor * y[j]}, j < n, count <= 255.
+  void (*count_thresholds)(const float* y, std::size_t n, float factor, const float* thresholds, std::size_t count,
+                           std::uint8_t* codes);
 };
 
 /// Portable kernels that compute what targets of an arithmetic compute, bit for bit: the reference of their tests.
@@ -32,7 +46,7 @@ std::span<const KernelTable* const> compiled_tables();
 /// The table of that name. Throws InvalidArgument when there is no such target, or this CPU cannot run it.
 const KernelTable& table_named(std::string_view name);
 
-/// The widest target this CPU runs, or the one that the environment variable ORTHANT_TARGET names; chosen at the first
+/// The fastest target this CPU runs, or the one that the environment variable ORTHANT_TARGET names; chosen at the first
 /// call. Throws InvalidArgument (at every call) when that name is not usable.
 const KernelTable& chosen_table();
 

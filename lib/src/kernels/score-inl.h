@@ -210,6 +210,13 @@ struct Unit<7> {
   }
 };
 
+/// Fetches the kVectors vectors of a row that lies `ahead` bytes further on.
+template <std::size_t kVectors>
+ORTHANT_INLINE void prefetch_row(const std::byte* row, std::size_t ahead) {
+  ORTHANT_UNROLL
+  for (std::size_t line = 0; line < 4 * Vec::kLanes * kVectors; line += 64) Vec::prefetch(row + line, ahead);
+}
+
 /// Feeds all groups of a section, for the lanes of kVectors vectors, to the sink.
 template <int kBits, std::size_t kVectors, class Sink>
 ORTHANT_INLINE void decode_section(const std::byte* rows, std::size_t count, std::size_t ahead, Sink& sink) {
@@ -218,12 +225,7 @@ ORTHANT_INLINE void decode_section(const std::byte* rows, std::size_t count, std
   for (; r + U::kRows <= count; r += U::kRows) {
     const std::byte* at = rows + r * kRowBytes;
     ORTHANT_UNROLL
-    for (std::size_t i = 0; i < U::kRows; ++i) {
-      ORTHANT_UNROLL
-      for (std::size_t line = 0; line < 4 * Vec::kLanes * kVectors; line += 64) {
-        Vec::prefetch(at + i * kRowBytes + line, ahead);
-      }
-    }
+    for (std::size_t i = 0; i < U::kRows; ++i) prefetch_row<kVectors>(at + i * kRowBytes, ahead);
     U::template decode<kVectors>(at, sink);
     sink.next(U::kGroups);
   }
@@ -354,43 +356,45 @@ struct ExactSink {
   }
 };
 
-/// bfloat16 rows, two coordinates in a word; sums as in ExactSink.
+/// bfloat16 rows, two coordinates in a word, one sum for each: chains of fused multiply-adds in row order, the same
+/// bits on every target.
 template <std::size_t kQueries, std::size_t kVectors>
 struct Bfloat16Sink {
   const std::byte* query;
-  Vec::Float sums[4][kVectors][kQueries];
+  Vec::Float sums[2][kVectors][kQueries];
 
   ORTHANT_INLINE explicit Bfloat16Sink(const std::byte* data) : query(data) {
     ORTHANT_UNROLL
-    for (std::size_t j = 0; j < 4; ++j) {
+    for (std::size_t v = 0; v < kVectors; ++v) {
       ORTHANT_UNROLL
-      for (std::size_t v = 0; v < kVectors; ++v) {
-        ORTHANT_UNROLL
-        for (std::size_t q = 0; q < kQueries; ++q) sums[j][v][q] = Vec::splat_float(0);
-      }
+      for (std::size_t q = 0; q < kQueries; ++q) sums[0][v][q] = sums[1][v][q] = Vec::splat_float(0);
     }
   }
 
-  ORTHANT_INLINE void next() { query += 16 * kQueries; }
-
-  template <std::size_t kPlace>
   ORTHANT_INLINE void row(const std::byte* words) {
     const Words<kVectors> x = load_row<kVectors>(words);
+    Vec::Float first[kVectors];
+    Vec::Float second[kVectors];
     ORTHANT_UNROLL
     for (std::size_t v = 0; v < kVectors; ++v) {
-      const Vec::Float first = Vec::as_float(Vec::template shift<-16>(x.at[v]));
-      const Vec::Float second = Vec::as_float(Vec::select(0x0000FFFFU, Vec::splat(0), x.at[v]));
+      first[v] = Vec::as_float(Vec::template shift<-16>(x.at[v]));
+      second[v] = Vec::as_float(Vec::select(0x0000FFFFU, Vec::splat(0), x.at[v]));
+    }
+    ORTHANT_UNROLL
+    for (std::size_t q = 0; q < kQueries; ++q) {
+      const Vec::Float q_first = Vec::broadcast_float(query + 4 * q);
+      const Vec::Float q_second = Vec::broadcast_float(query + 4 * (kQueries + q));
       ORTHANT_UNROLL
-      for (std::size_t q = 0; q < kQueries; ++q) {
-        const std::byte* at = query + (kPlace * kQueries + q) * 4;
-        sums[kPlace][v][q] = Vec::fma(first, Vec::broadcast_float(at), sums[kPlace][v][q]);
-        sums[kPlace + 1][v][q] = Vec::fma(second, Vec::broadcast_float(at + 4 * kQueries), sums[kPlace + 1][v][q]);
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        sums[0][v][q] = Vec::fma(first[v], q_first, sums[0][v][q]);
+        sums[1][v][q] = Vec::fma(second[v], q_second, sums[1][v][q]);
       }
     }
+    query += 8 * kQueries;
   }
 
   ORTHANT_INLINE Vec::Float value(std::size_t v, std::size_t q, const QueryHeader&) const {
-    return Vec::add(Vec::add(sums[0][v][q], sums[1][v][q]), Vec::add(sums[2][v][q], sums[3][v][q]));
+    return Vec::add(sums[0][v][q], sums[1][v][q]);
   }
 };
 
@@ -489,24 +493,20 @@ ORTHANT_INLINE void exact_scores(const Section& section, const std::byte* prepar
   }
 }
 
-template <std::size_t kQueries>
+template <std::size_t kQueries, std::size_t kVectors>
 ORTHANT_INLINE void bfloat16_scores(const Section& section, const std::byte* prepared, const TileRun& run) {
   const auto& header = *reinterpret_cast<const QueryHeader*>(prepared);
   const std::byte* tile = run.tiles;
   for (std::size_t i = 0; i < run.count; ++i, tile += section.tile_bytes) {
-    for (std::size_t lane = 0; lane < kLanes; lane += Vec::kLanes) {
-      Bfloat16Sink<kQueries, 1> sink(prepared + sizeof(QueryHeader));
-      const std::byte* rows = tile + section.offset + 4 * lane;
-      std::size_t r = 0;
-      for (; r + 2 <= section.rows; r += 2) {
-        Vec::prefetch(rows + r * kRowBytes, run.prefetch);
-        Vec::prefetch(rows + (r + 1) * kRowBytes, run.prefetch);
-        sink.template row<0>(rows + r * kRowBytes);
-        sink.template row<2>(rows + (r + 1) * kRowBytes);
-        sink.next();
+    for (std::size_t lane = 0; lane < kLanes; lane += Vec::kLanes * kVectors) {
+      Bfloat16Sink<kQueries, kVectors> sink(prepared + sizeof(QueryHeader));
+      const std::byte* row = tile + section.offset + 4 * lane;
+      for (std::size_t r = 0; r < section.rows; ++r, row += kRowBytes) {
+        prefetch_row<kVectors>(row, run.prefetch);
+        sink.row(row);
       }
-      if (r < section.rows) sink.template row<0>(rows + r * kRowBytes);
-      store_scores<kQueries, 1>(section, header, tile, lane, sink, run.out + kLanes * i, run.stride, run.accumulate);
+      store_scores<kQueries, kVectors>(section, header, tile, lane, sink, run.out + kLanes * i, run.stride,
+                                       run.accumulate);
     }
   }
 }
@@ -520,10 +520,7 @@ ORTHANT_INLINE void table_scores(const Section& section, const std::byte* prepar
       TableSink<Vec, kQueries, kVectors> sink(prepared + sizeof(QueryHeader));
       const std::byte* rows = tile + section.offset + 4 * lane;
       for (std::size_t r = 0; r < section.rows; ++r) {
-        ORTHANT_UNROLL
-        for (std::size_t line = 0; line < 4 * Vec::kLanes * kVectors; line += 64) {
-          Vec::prefetch(rows + r * kRowBytes + line, run.prefetch);
-        }
+        prefetch_row<kVectors>(rows + r * kRowBytes, run.prefetch);
         sink.row(rows + r * kRowBytes);
       }
       store_scores<kQueries, kVectors>(section, header, tile, lane, sink, run.out + kLanes * i, run.stride,
@@ -532,9 +529,10 @@ ORTHANT_INLINE void table_scores(const Section& section, const std::byte* prepar
   }
 }
 
-/// Vectors of lanes worked on together: as many as leave the registers for sums, levels and tables.
+/// Vectors of lanes worked on together, for so many sums a vector: as many as leave the registers for levels and
+/// tables.
 template <std::size_t kSums>
-inline constexpr std::size_t kVectorsFor = kSums <= 1   ? (Vec::kRegisters >= 32 ? 4 : 2)
+inline constexpr std::size_t kVectorsFor = kSums <= 2   ? (Vec::kRegisters >= 32 ? 4 : 2)
                                            : kSums <= 8 ? (Vec::kRegisters >= 32 ? 2 : 1)
                                                         : 1;
 
@@ -551,7 +549,7 @@ void exact_entry(const Section& section, const std::byte* prepared, const TileRu
 
 template <std::size_t kQueries>
 void bfloat16_entry(const Section& section, const std::byte* prepared, const TileRun& run) {
-  bfloat16_scores<kQueries>(section, prepared, run);
+  bfloat16_scores<kQueries, kVectorsFor<2 * kQueries>>(section, prepared, run);
 }
 
 template <std::size_t kQueries>
@@ -655,7 +653,8 @@ ScoreFn* scorer_for(const Section& section, bool exact) {
 /// Eight queries at once: where that many sums fit the registers.
 template <std::size_t kQueries>
 ScoreFn* scorer_for_eight(const Section& section, bool exact) {
-  if (exact || section.bits == 16) return nullptr;
+  if (section.bits == 16) return Vec::kRegisters >= 32 ? bfloat16_entry<kQueries> : nullptr;
+  if (exact) return nullptr;
   if (section.query_planes == 1) return byte_or_table_scorer<kQueries>(section);
   return section.grid->direct ? integer_entry<8, 0, 2, kQueries> : nullptr;
 }

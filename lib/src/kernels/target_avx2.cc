@@ -1,6 +1,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <new>
@@ -37,12 +38,23 @@ struct Products {
 };
 #include "kernels/vec_avx2-inl.h"
 //
+#include "kernels/passes-inl.h"
 #include "kernels/prepare-inl.h"
 #include "kernels/score-inl.h"
 
 }  // namespace avx2
 ORTHANT_END_TARGET
 
-constinit const KernelTable kAvx2{"avx2", Arithmetic::kNarrow, supported, avx2::prepare, avx2::find_scorer};
+constinit const KernelTable kAvx2{"avx2",
+                                  Arithmetic::kNarrow,
+                                  supported,
+                                  avx2::prepare,
+                                  avx2::find_scorer,
+                                  avx2::load_halves,
+                                  avx2::largest_of,
+                                  avx2::exponentials,
+                                  avx2::read_rows,
+                                  avx2::sum_of_squares,
+                                  avx2::count_thresholds};
 
 }  // namespace orthant::kernels

@@ -1,6 +1,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <new>
@@ -68,12 +69,23 @@ struct ByteLookup {
 };
 #include "kernels/vec_avx512-inl.h"
 //
+#include "kernels/passes-inl.h"
 #include "kernels/prepare-inl.h"
 #include "kernels/score-inl.h"
 
 }  // namespace avx512
 ORTHANT_END_TARGET
 
-constinit const KernelTable kAvx512{"avx512", Arithmetic::kNarrow, supported, avx512::prepare, avx512::find_scorer};
+constinit const KernelTable kAvx512{"avx512",
+                                    Arithmetic::kNarrow,
+                                    supported,
+                                    avx512::prepare,
+                                    avx512::find_scorer,
+                                    avx512::load_halves,
+                                    avx512::largest_of,
+                                    avx512::exponentials,
+                                    avx512::read_rows,
+                                    avx512::sum_of_squares,
+                                    avx512::count_thresholds};
 
 }  // namespace orthant::kernels

@@ -122,8 +122,25 @@ ScoreFn* find_scorer(const Section& section, bool exact, std::size_t queries) {
       return nullptr;
   }
 }
+
+void load_halves(const std::byte* halves, float* values) { kAvx512Vnni.load_halves(halves, values); }
+
+float largest_of(const float* scores, std::size_t n) { return kAvx512Vnni.largest(scores, n); }
+
+float exponentials(float* scores, std::size_t n, float largest) { return kAvx512Vnni.exponentials(scores, n, largest); }
+
+unsigned read_rows(const std::byte* rows, std::size_t count) { return kAvx512Vnni.read_rows(rows, count); }
+
+float sum_of_squares(const float* x, std::size_t n) { return kAvx512Vnni.sum_of_squares(x, n); }
+
+void count_thresholds(const float* y, std::size_t n, float factor, const float* thresholds, std::size_t count,
+                      std::uint8_t* codes) {
+  kAvx512Vnni.count_thresholds(y, n, factor, thresholds, count, codes);
+}
 }  // namespace
 
-constinit const KernelTable kAvx512Bf16{"avx512_bf16", Arithmetic::kTables, supported, prepare, find_scorer};
+constinit const KernelTable kAvx512Bf16{"avx512_bf16", Arithmetic::kTables, supported,       prepare,
+                                        find_scorer,   load_halves,         largest_of,      exponentials,
+                                        read_rows,     sum_of_squares,      count_thresholds};
 
 }  // namespace orthant::kernels

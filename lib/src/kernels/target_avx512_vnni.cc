@@ -1,6 +1,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <new>
@@ -63,13 +64,23 @@ struct ByteLookup {
 };
 #include "kernels/vec_avx512-inl.h"
 //
+#include "kernels/passes-inl.h"
 #include "kernels/prepare-inl.h"
 #include "kernels/score-inl.h"
 
 }  // namespace avx512_vnni
 ORTHANT_END_TARGET
 
-constinit const KernelTable kAvx512Vnni{"avx512_vnni", Arithmetic::kTables, supported, avx512_vnni::prepare,
-                                        avx512_vnni::find_scorer};
+constinit const KernelTable kAvx512Vnni{"avx512_vnni",
+                                        Arithmetic::kTables,
+                                        supported,
+                                        avx512_vnni::prepare,
+                                        avx512_vnni::find_scorer,
+                                        avx512_vnni::load_halves,
+                                        avx512_vnni::largest_of,
+                                        avx512_vnni::exponentials,
+                                        avx512_vnni::read_rows,
+                                        avx512_vnni::sum_of_squares,
+                                        avx512_vnni::count_thresholds};
 
 }  // namespace orthant::kernels

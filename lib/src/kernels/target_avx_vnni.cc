@@ -1,6 +1,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <new>
@@ -30,13 +31,23 @@ struct Products {
 };
 #include "kernels/vec_avx2-inl.h"
 //
+#include "kernels/passes-inl.h"
 #include "kernels/prepare-inl.h"
 #include "kernels/score-inl.h"
 
 }  // namespace avx_vnni
 ORTHANT_END_TARGET
 
-constinit const KernelTable kAvxVnni{"avx_vnni", Arithmetic::kWide, supported, avx_vnni::prepare,
-                                     avx_vnni::find_scorer};
+constinit const KernelTable kAvxVnni{"avx_vnni",
+                                     Arithmetic::kWide,
+                                     supported,
+                                     avx_vnni::prepare,
+                                     avx_vnni::find_scorer,
+                                     avx_vnni::load_halves,
+                                     avx_vnni::largest_of,
+                                     avx_vnni::exponentials,
+                                     avx_vnni::read_rows,
+                                     avx_vnni::sum_of_squares,
+                                     avx_vnni::count_thresholds};
 
 }  // namespace orthant::kernels

@@ -16,7 +16,8 @@ struct Vec : Products {
     std::memcpy(&x, p, sizeof(x));
     return _mm512_set1_epi32(x);
   }
-  static void prefetch(const std::byte* p, std::size_t ahead) {
+  // Always inlined: GCC takes a function that only prefetches for one without effect and drops its calls.
+  static ORTHANT_INLINE void prefetch(const std::byte* p, std::size_t ahead) {
     _mm_prefetch(reinterpret_cast<const char*>(reinterpret_cast<std::uintptr_t>(p) + ahead), _MM_HINT_T0);
   }
 
@@ -30,6 +31,7 @@ struct Vec : Products {
     if constexpr (kBy >= 0) return shift_right<kBy>(x);
     return _mm512_slli_epi32(x, static_cast<unsigned>(-kBy));
   }
+  static Word bit_or(Word a, Word b) { return _mm512_or_si512(a, b); }
   static Word select(std::uint32_t mask, Word a, Word b) {
     return _mm512_ternarylogic_epi32(_mm512_set1_epi32(static_cast<std::int32_t>(mask)), a, b, 0xCA);
   }

@@ -30,6 +30,7 @@ struct Vec {
   static Word shift(Word x) {
     return kBy >= 0 ? x >> (kBy >= 0 ? kBy : 0) : x << (kBy < 0 ? -kBy : 0);
   }
+  static Word bit_or(Word a, Word b) { return a | b; }
   /// Bits of a where the mask is set, of b elsewhere.
   static Word select(std::uint32_t mask, Word a, Word b) { return (a & mask) | (b & ~mask); }
 

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
+#include "orthant/cache/cache_options.h"
+#include "orthant/cache/exact_windows.h"
 #include "orthant/cache/row_format.h"
 #include "orthant/cache/tile_buffer.h"
 #include "orthant/cache/tile_layout.h"
@@ -18,23 +18,7 @@ namespace orthant::cache {
 
 class SectionPlan;  // private: sections as the kernels see them
 struct SectionPart;
-
-enum class Precision {
-  kFast,   ///< integer dot products; the error is bounded below
-  kExact,  ///< float levels and queries, float sums
-};
-
-struct KeyCacheOptions {
-  Precision precision = Precision::kFast;
-  /// Bits of a query coordinate in fast mode: 8, 16, or 0 for the choice by width: 16 at 6 bits and more, where 8 would
-  /// show beside the code's own error, else 8. At 6 and 7 bits, and at 8 with unevenly spaced levels, always 16.
-  int query_bits = 0;
-  /// The first keys and the most recent ones that are also kept in float32 and scored exactly.
-  std::size_t first_exact = 0;
-  std::size_t last_exact = 0;
-  /// Name of the instruction set to use ("scalar", "avx2", ...); empty: the widest this CPU has, or ORTHANT_TARGET.
-  std::string target;
-};
+struct CacheParts;  // private: what files of caches hold
 
 /// The keys of one KV head, coded; scores of queries against all of them straight from the codes.
 ///
@@ -46,8 +30,8 @@ struct KeyCacheOptions {
 /// Score error against the exact product with the decoded key (half-precision scale and offset included), a sum over
 /// the sections S of n coordinates. With a the key's scale, o its offset, s the softmax scale, Q = max_S |q_j|,
 /// C half the range of the levels and m the middle of it:
-///   |error| <= s sum_S [ |a| E + R ],    R = (n/4 + 16) 2^-24 (|a| (C + |m|) + |o|) sum_S |q_j|
-///   exact mode  E = 0: four chains of n/4 fused multiply-adds (Higham 2002, section 3.1)
+///   |error| <= s sum_S [ |a| E + R ],    R = (n/2 + 16) 2^-24 (|a| (C + |m|) + |o|) sum_S |q_j|
+///   exact mode  E = 0: chains of n/4 fused multiply-adds, n/2 for bfloat16 (Higham 2002, section 3.1)
 ///   fast mode   E = C (sum_S |q_j| / 126 + n Q / 254)       one byte for levels and queries, or 8-bit tables
 ///               E = n C Q / 32130                           evenly spaced levels of 8 bits, two-byte queries
 ///               E = n C Q / 254                             the same with one-byte queries
@@ -65,19 +49,19 @@ struct KeyCacheOptions {
 class KeyCache {
  public:
   /// Throws InvalidArgument when the target is unknown or not supported by this CPU.
-  explicit KeyCache(RowFormat format, KeyCacheOptions options = {});
+  explicit KeyCache(RowFormat format, CacheOptions options = {});
 
   std::size_t size() const { return size_; }
   std::size_t dim() const { return format_.dim(); }
   const RowFormat& format() const { return format_; }
-  const KeyCacheOptions& options() const { return options_; }
+  const CacheOptions& options() const { return options_; }
   const TileLayout& layout() const { return layout_; }
   /// The instruction set in use.
   std::string_view target() const;
   /// Whole tiles, in the layout of TileLayout.
   std::span<const std::byte> tiles() const { return tiles_.bytes(); }
   /// Bytes held for keys: whole tiles and the exact windows.
-  std::size_t bytes() const;
+  std::size_t bytes() const { return tiles_.size() + windows_.bytes(); }
   void reserve(std::size_t keys);
 
   /// Appends n keys: codes (n, d), one byte each, below 2^bits of their section; scales (n, format().scales()), rounded
@@ -108,26 +92,26 @@ class KeyCache {
                           MatrixView<float> bounds) const;
 
  private:
+  friend struct CacheParts;
+
   struct KeyReach {
     double error_range;  ///< |a| C
     double largest;      ///< of the section's coordinates, |a| (C + |m|) + |o|
   };
   KeyReach reach_of(std::size_t key, const SectionPart& part) const;
-  bool is_exact(std::size_t key) const;
-  std::span<const float> exact_row(std::size_t key) const;
-  std::span<float> exact_slot(std::size_t key);
-  void require_append(MatrixView<const std::uint8_t> codes, MatrixView<const float> scales,
-                      MatrixView<const float> offsets, MatrixView<const float> exact) const;
-  void keep_exact(MatrixView<const float> exact);
-  std::span<std::byte> lane_tile(std::size_t key);
+  std::span<std::byte> tile_of(std::size_t key);
+  std::span<const std::byte> tile_of(std::size_t key) const;
+  void score_batch(MatrixView<const float> queries, float scale, std::size_t first, MatrixView<float> scores,
+                   Workspace& work, bool accumulate) const;
+  void score_windows(MatrixView<const float> queries, float scale, std::size_t first, MatrixView<float> scores,
+                     MatrixView<const float> terms) const;
 
   RowFormat format_;
-  KeyCacheOptions options_;
+  CacheOptions options_;
   TileLayout layout_;
   std::shared_ptr<const SectionPlan> plan_;
   TileBuffer tiles_;
-  std::vector<float> first_rows_;  // the first window, then a ring of the last one
-  std::vector<float> last_rows_;
+  ExactWindows windows_;
   std::size_t size_ = 0;
 };
 

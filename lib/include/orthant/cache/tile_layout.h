@@ -47,7 +47,7 @@ class TileLayout {
   std::size_t scale_offset(std::size_t s) const { return scales_begin_ + s * scale_stride_; }
   std::size_t offset_offset(std::size_t s) const { return scale_offset(s) + kScaleBytes; }
 
-  /// Writes the codes of one lane (one byte a coordinate) into a tile whose lane is still zero.
+  /// Writes the codes of one lane, one byte a coordinate; bits beyond the width of a section are dropped.
   void put_codes(std::span<std::byte> tile, std::size_t lane, std::span<const std::uint8_t> codes) const;
   void get_codes(std::span<const std::byte> tile, std::size_t lane, std::span<std::uint8_t> codes) const;
   /// The same for bfloat16 rows.
@@ -64,12 +64,24 @@ class TileLayout {
   };
   static BitPlace place(int bits, std::size_t coordinate, int bit);
 
+  /// Bits of a code that lie together: bits from .. from + count of it start at bit `shift` of a byte.
+  struct Piece {
+    std::size_t offset;  ///< of the byte of lane 0, from the section's first row; 4 bytes from lane to lane
+    std::uint8_t from;
+    std::uint8_t count;
+    std::uint8_t shift;
+    std::uint8_t mask() const { return static_cast<std::uint8_t>((1U << count) - 1); }
+  };
+  /// The pieces of coordinate j, at most four.
+  static std::vector<Piece> pieces(int bits, std::size_t coordinate);
+
  private:
   struct Section {
     std::size_t first;
     std::size_t dims;
     int bits;
     std::size_t offset;
+    std::vector<std::vector<Piece>> pieces;  // of each coordinate
   };
   std::vector<Section> sections_;
   std::size_t scales_begin_ = 0;

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "orthant/cache/key_cache.h"
+#include "orthant/cache/row_format.h"
+#include "orthant/cache/value_cache.h"
+#include "orthant/core/matrix_view.h"
+#include "orthant/core/workspace.h"
+#include "orthant/quantizer/turbo_mse.h"
+
+namespace orthant::cache {
+
+/// Rows from floats into a cache: rotate, normalise, quantize and pack, 64 rows at a time.
+///
+/// Codes and scales are those of the quantizer (any scale rule), up to float rounding where it works in double: a
+/// coordinate within 2^-20 of a threshold may fall to the other side of it, a scale may differ by 2^-20 relative, which
+/// its half-precision rounding hides but for ties. Rows whose square overflows or underflows in float go through the
+/// quantizer itself. Rows with a NaN or an infinity, or a scale that does not fit half precision, throw
+/// InvalidArgument. When the cache keeps exact windows, it gets the rotated rows.
+///
+/// Immutable; calls may run concurrently, each with its own Workspace and its own cache.
+class RowEncoder {
+ public:
+  /// target: as in CacheOptions. Throws InvalidArgument for a quantizer of 0 bits.
+  explicit RowEncoder(std::shared_ptr<const quantizer::TurboMse> quantizer, const std::string& target = {});
+
+  /// What caches for these rows are made of: the quantizer's centroids, one scale.
+  RowFormat format() const;
+  const quantizer::TurboMse& quantizer() const { return *quantizer_; }
+  std::size_t workspace_bytes() const;
+
+  /// x: (n, d) -> codes: (n, d), scales: (n, 1), y: (n, d) the rotated rows.
+  void encode(MatrixView<const float> x, MatrixView<std::uint8_t> codes, MatrixView<float> scales, MatrixView<float> y,
+              Workspace& work) const;
+
+  /// Appends n rows. The cache must have been made with format(). Does not allocate unless the cache grows.
+  void append(MatrixView<const float> x, KeyCache& cache, Workspace& work) const;
+  void append(MatrixView<const float> x, ValueCache& cache, Workspace& work) const;
+
+ private:
+  static constexpr std::size_t kBlock = 64;
+
+  template <class Cache>
+  void append_blocks(MatrixView<const float> x, Cache& cache, Workspace& work) const;
+
+  std::shared_ptr<const quantizer::TurboMse> quantizer_;
+  const void* table_;  // kernels of the target
+};
+
+}  // namespace orthant::cache

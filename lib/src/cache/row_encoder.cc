@@ -1,0 +1,132 @@
+#include "orthant/cache/row_encoder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "cache/append_checks.h"
+#include "kernels/kernel_table.h"
+#include "orthant/core/error.h"
+
+namespace orthant::cache {
+namespace {
+
+// Above this many levels, counting thresholds costs more than the quantizer's own search.
+constexpr int kMaxCountedBits = 5;
+// Squares in this range neither overflow nor lose bits to underflow, whatever the d <= 2^15 summands.
+constexpr float kSmallestSquare = 0x1p-80F;
+constexpr float kLargestSquare = 0x1p100F;
+
+const kernels::KernelTable& as_table(const void* table) { return *static_cast<const kernels::KernelTable*>(table); }
+
+/// <c, y> and |c|^2.
+std::pair<double, double> code_moments(std::span<const float> y, float factor, std::span<const std::uint8_t> codes,
+                                       std::span<const float> centroids) {
+  float dots[16] = {};
+  float squares[16] = {};
+  for (std::size_t j = 0; j < codes.size(); ++j) {
+    const float c = centroids[codes[j]];
+    dots[j % 16] += c * (factor * y[j]);
+    squares[j % 16] += c * c;
+  }
+  double dot = 0;
+  double square = 0;
+  for (std::size_t i = 0; i < 16; ++i) {
+    dot += double{dots[i]};
+    square += double{squares[i]};
+  }
+  return {dot, square};
+}
+
+}  // namespace
+
+RowEncoder::RowEncoder(std::shared_ptr<const quantizer::TurboMse> quantizer, const std::string& target)
+    : quantizer_(std::move(quantizer)),
+      table_(target.empty() ? &kernels::chosen_table() : &kernels::table_named(target)) {
+  if (quantizer_->bits() < 1) throw_invalid_argument("RowEncoder", "bits", "0", "1 to 8");
+}
+
+RowFormat RowEncoder::format() const {
+  const std::span<const float> centroids = quantizer_->table().centroids();
+  return RowFormat::codebook(quantizer_->dim(), quantizer_->bits(), {centroids.begin(), centroids.end()});
+}
+
+std::size_t RowEncoder::workspace_bytes() const {
+  const std::size_t d = quantizer_->dim();
+  return Workspace::bytes_for<std::uint8_t>(kBlock * d) + Workspace::bytes_for<float>(kBlock * d) +
+         Workspace::bytes_for<float>(kBlock) +
+         std::max(quantizer_->rotation().workspace_bytes(kBlock), quantizer_->workspace_bytes(1));
+}
+
+void RowEncoder::encode(MatrixView<const float> x, MatrixView<std::uint8_t> codes, MatrixView<float> scales,
+                        MatrixView<float> y, Workspace& work) const {
+  constexpr const char* kWhere = "RowEncoder::encode";
+  const std::size_t d = quantizer_->dim();
+  require_size(kWhere, "columns of x", x.cols(), d);
+  require_size(kWhere, "columns of codes", codes.cols(), d);
+  require_size(kWhere, "columns of y", y.cols(), d);
+  require_size(kWhere, "columns of scales", scales.cols(), 1);
+  require_size(kWhere, "rows of codes", codes.rows(), x.rows());
+  require_size(kWhere, "rows of scales", scales.rows(), x.rows());
+  require_size(kWhere, "rows of y", y.rows(), x.rows());
+  require_finite(kWhere, "value", x);
+
+  const kernels::KernelTable& table = as_table(table_);
+  const quantizer::CodeTable& code_table = quantizer_->table();
+  quantizer_->rotation().apply_keys(x, y, work);
+  const bool orthogonal = quantizer_->rotation().orthogonal();
+  for (std::size_t i = 0; i < x.rows(); ++i) {
+    const float square = table.sum_of_squares(orthogonal ? x.row(i).data() : y.row(i).data(), d);
+    if (!(square >= kSmallestSquare && square <= kLargestSquare)) {
+      quantizer_->encode_codes(x.middle_rows(i, 1), codes.middle_rows(i, 1), scales.row(i), work);
+      continue;
+    }
+    const float norm = std::sqrt(square);
+    const float factor = 1 / norm;
+    if (code_table.bits() <= kMaxCountedBits) {
+      const std::span<const float> thresholds = code_table.thresholds();
+      table.count_thresholds(y.row(i).data(), d, factor, thresholds.data(), thresholds.size(), codes.row(i).data());
+    } else {
+      constexpr std::size_t kPart = 64;
+      float part[kPart];
+      for (std::size_t first = 0; first < d; first += kPart) {
+        const std::size_t count = std::min(kPart, d - first);
+        for (std::size_t j = 0; j < count; ++j) part[j] = factor * y(i, first + j);
+        code_table.encode({part, count}, codes.row(i).subspan(first, count));
+      }
+    }
+    double length = double{norm};
+    if (quantizer_->options().rule != quantizer::ScaleRule::kRaw) {
+      const auto [dot, c_square] = code_moments(y.row(i), factor, codes.row(i), code_table.centroids());
+      length *= quantizer::scale_factor(quantizer_->options().rule, dot, c_square);
+    }
+    scales(i, 0) = quantizer::stored_scale(quantizer::ScaleFormat::kHalf, length, i);
+  }
+}
+
+template <class Cache>
+void RowEncoder::append_blocks(MatrixView<const float> x, Cache& cache, Workspace& work) const {
+  const std::size_t d = quantizer_->dim();
+  require_size("RowEncoder::append", "dim of the cache", cache.dim(), d);
+  const bool windows = cache.options().first_exact + cache.options().last_exact > 0;
+  for (std::size_t first = 0; first < x.rows(); first += kBlock) {
+    const std::size_t n = std::min(kBlock, x.rows() - first);
+    const Workspace::Scope scope(work);
+    const MatrixView<std::uint8_t> codes(work.take<std::uint8_t>(n * d).data(), n, d);
+    const MatrixView<float> y(work.take<float>(n * d).data(), n, d);
+    const MatrixView<float> scales(work.take<float>(n).data(), n, 1);
+    encode(x.middle_rows(first, n), codes, scales, y, work);
+    cache.append(codes, scales, {}, windows ? MatrixView<const float>(y) : MatrixView<const float>());
+  }
+}
+
+void RowEncoder::append(MatrixView<const float> x, KeyCache& cache, Workspace& work) const {
+  append_blocks(x, cache, work);
+}
+
+void RowEncoder::append(MatrixView<const float> x, ValueCache& cache, Workspace& work) const {
+  append_blocks(x, cache, work);
+}
+
+}  // namespace orthant::cache

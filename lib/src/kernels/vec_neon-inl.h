@@ -1,0 +1,106 @@
+// 128-bit vocabulary for AArch64; the meaning of every entry is in vec_scalar-inl.h.
+// sdot multiplies signed bytes: Lookup gives levels less 128, and kLevelBias tells the queries' seeds.
+struct Vec {
+  static constexpr Arithmetic kArithmetic = Arithmetic::kWide;
+  static constexpr std::size_t kLanes = 4;
+  static constexpr std::size_t kRegisters = 32;
+  static constexpr int kLevelBias = 128;
+  static constexpr bool kBatches = true;
+
+  using Word = uint32x4_t;
+  using Float = float32x4_t;
+
+  static Word load(const std::byte* p) {
+    return vreinterpretq_u32_u8(vld1q_u8(reinterpret_cast<const std::uint8_t*>(p)));
+  }
+  static Word splat(std::int32_t x) { return vreinterpretq_u32_s32(vdupq_n_s32(x)); }
+  static Word broadcast(const std::byte* p) {
+    std::uint32_t x;
+    std::memcpy(&x, p, sizeof(x));
+    return vdupq_n_u32(x);
+  }
+  static ORTHANT_INLINE void prefetch(const std::byte* p, std::size_t ahead) {
+    __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(p) + ahead));
+  }
+
+  template <int kBy>
+  static Word shift_right(Word x) {
+    if constexpr (kBy == 0) {
+      return x;
+    } else {
+      return vshrq_n_u32(x, kBy);
+    }
+  }
+  template <int kBy>
+  static Word shift(Word x) {
+    if constexpr (kBy >= 0) {
+      return shift_right<kBy>(x);
+    } else {
+      return vshlq_n_u32(x, -kBy);
+    }
+  }
+  static Word bit_or(Word a, Word b) { return vorrq_u32(a, b); }
+  static Word select(std::uint32_t mask, Word a, Word b) { return vbslq_u32(vdupq_n_u32(mask), a, b); }
+
+  static Word dot(Word sum, Word levels, Word queries) {
+    return vreinterpretq_u32_s32(
+        vdotq_s32(vreinterpretq_s32_u32(sum), vreinterpretq_s8_u32(levels), vreinterpretq_s8_u32(queries)));
+  }
+  static Word dot_full(Word sum, Word levels, Word queries) {
+    return dot(sum, veorq_u32(levels, vdupq_n_u32(0x80808080U)), queries);
+  }
+
+  /// Sixteen entries a register; tbl gives zero beyond its table, so wider codes add up look-ups of shifted indices.
+  template <int kBits>
+  struct Lookup {
+    static constexpr std::size_t kTables = kBits <= 4 ? 1 : std::size_t{1} << (kBits - 4);
+    uint8x16_t tables[kTables];
+    explicit Lookup(const std::uint8_t* entries) {
+      for (std::size_t t = 0; t < kTables; ++t) {
+        std::uint8_t part[16];
+        for (std::size_t e = 0; e < 16; ++e) {
+          part[e] = static_cast<std::uint8_t>(entries[16 * t + (e & ((std::size_t{1} << kBits) - 1))] ^ 0x80U);
+        }
+        tables[t] = vld1q_u8(part);
+      }
+    }
+    template <int kShift>
+    Word at(Word x) const {
+      const uint8x16_t index = vandq_u8(vreinterpretq_u8_u32(shift_right<kShift>(x)),
+                                        vdupq_n_u8(static_cast<std::uint8_t>((1U << kBits) - 1)));
+      uint8x16_t y = vqtbl1q_u8(tables[0], index);
+      for (std::size_t t = 1; t < kTables; ++t) {
+        y = vorrq_u8(y, vqtbl1q_u8(tables[t], vsubq_u8(index, vdupq_n_u8(static_cast<std::uint8_t>(16 * t)))));
+      }
+      return vreinterpretq_u32_u8(y);
+    }
+  };
+
+  template <int kBits>
+  struct FloatLookup {
+    const float* table;
+    explicit FloatLookup(const float* entries) : table(entries) {}
+    template <int kShift>
+    Float at(Word x) const {
+      std::uint32_t index[4];
+      vst1q_u32(index, vandq_u32(shift_right<kShift>(x), vdupq_n_u32((1U << kBits) - 1)));
+      const float values[4] = {table[index[0]], table[index[1]], table[index[2]], table[index[3]]};
+      return vld1q_f32(values);
+    }
+  };
+
+  static Float splat_float(float x) { return vdupq_n_f32(x); }
+  static Float broadcast_float(const std::byte* p) { return vreinterpretq_f32_u32(broadcast(p)); }
+  static Float load_float(const float* p) { return vld1q_f32(p); }
+  static void store_float(float* p, Float x) { vst1q_f32(p, x); }
+  static Float load_half(const std::byte* p) {
+    std::uint16_t halves[4];
+    std::memcpy(halves, p, sizeof(halves));
+    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(halves)));
+  }
+  static Float to_float(Word x) { return vcvtq_f32_s32(vreinterpretq_s32_u32(x)); }
+  static Float as_float(Word x) { return vreinterpretq_f32_u32(x); }
+  static Float add(Float a, Float b) { return vaddq_f32(a, b); }
+  static Float mul(Float a, Float b) { return vmulq_f32(a, b); }
+  static Float fma(Float a, Float b, Float c) { return vfmaq_f32(c, a, b); }
+};

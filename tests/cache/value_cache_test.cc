@@ -1,0 +1,188 @@
+#include "orthant/cache/value_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "cache/coded_rows.h"
+#include "orthant/cache/target.h"
+#include "orthant/core/error.h"
+
+namespace orthant::cache {
+namespace {
+
+struct Case {
+  std::string name;
+  RowFormat format;
+};
+
+std::vector<Case> formats(std::size_t d) {
+  std::vector<Case> cases;
+  for (int bits = 1; bits <= 8; ++bits) {
+    cases.push_back({"codebook " + std::to_string(bits), RowFormat::codebook(d, bits, curved_levels(bits))});
+    cases.push_back({"uniform " + std::to_string(bits), RowFormat::uniform(d, bits, 64)});
+  }
+  cases.push_back({"uniform whole", RowFormat::uniform(d, 4, d)});
+  cases.push_back({"fp8", RowFormat::fp8_e4m3(d)});
+  cases.push_back({"bfloat16", RowFormat::bfloat16(d)});
+  return cases;
+}
+
+/// Non-negative weights of very different sizes, as a softmax leaves them.
+Matrix<float> softmax_like(std::size_t rows, std::size_t n, std::uint64_t seed) {
+  Matrix<float> weights(rows, n);
+  RngStream random(seed, Domain::kData, n);
+  for (std::size_t h = 0; h < rows; ++h) {
+    for (float& w : weights.row(h)) w = static_cast<float>(std::exp(3 * random.normal()));
+  }
+  return weights;
+}
+
+/// The bound of the header for one coordinate.
+double bound(const ValueCache& cache, const CodedRows& rows, std::span<const float> weights, std::size_t j,
+             bool narrowest, const Matrix<float>& values) {
+  const RowFormat& format = cache.format();
+  const std::size_t n = weights.size();
+  if (format.is_bfloat16()) {
+    double largest = 0;
+    double sum = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      largest = std::max(largest, std::abs(double{values(i, j)}));
+      sum += std::abs(double{weights[i]});
+    }
+    return largest * sum * (1.0 / 256 + (16 + static_cast<double>(n)) * 0x1p-24);
+  }
+  const RowFormat::Section* section = nullptr;
+  for (const RowFormat::Section& s : format.sections()) {
+    if (j >= s.first && j < s.first + s.dims) section = &s;
+  }
+  const auto [low, high] = std::ranges::minmax(section->levels);
+  const double c = (double{high} - double{low}) / 2;
+  const double middle = std::abs((double{high} + double{low}) / 2);
+  const bool even = format.has_offsets();
+  double total = 0;
+  double all = 0;
+  double offsets = 0;
+  for (std::size_t begin = 0; begin < n; begin += 64) {
+    double l = 0;
+    double w = 0;
+    for (std::size_t i = begin; i < std::min(n, begin + 64); ++i) {
+      const double x = std::abs(double{weights[i]} * double{rows.scales(i, section->scale)});
+      l += x;
+      w = std::max(w, x);
+      if (even) offsets += std::abs(double{weights[i]} * double{rows.offsets(i, section->scale)});
+    }
+    if (narrowest) {
+      if (section->bits == 8 && even) {
+        total += 64 * c * w / 32130;
+      } else if (section->bits >= 6) {
+        total += c * (l / 15876 + 64 * w / 16065);
+      } else {
+        total += c * (l / 126 + 64 * w / 32130);
+      }
+    }
+    all += l;
+  }
+  // Scales round to half precision before they count: 2^-11 more on what they multiply.
+  return total * (1 + 0x1p-11) + (16 + static_cast<double>(n) / 64) * 0x1p-24 * ((c + middle) * all + offsets) * 1.001;
+}
+
+class EveryTargetValues : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Targets, EveryTargetValues, testing::ValuesIn(usable_targets()),
+                         [](const auto& target) { return target.param; });
+
+TEST_P(EveryTargetValues, SumsStayWithinTheStatedBound) {
+  constexpr std::size_t n = 150;
+  constexpr std::size_t kQueries = 5;
+  for (const std::size_t d : std::vector<std::size_t>{3, 64, 80, 128, 192}) {
+    for (const Case& c : formats(d)) {
+      for (const Precision precision : {Precision::kFast, Precision::kExact}) {
+        ValueCache cache(c.format, {.precision = precision, .target = GetParam()});
+        const CodedRows rows = random_rows(c.format, n, d);
+        if (c.format.is_bfloat16()) {
+          cache.append(rows.values.view());
+        } else {
+          cache.append(rows.codes.view(), rows.scales.view(), rows.offsets.view());
+        }
+        const Matrix<float> weights = softmax_like(kQueries, n, d);
+        Matrix<float> sums(kQueries, d);
+        Matrix<float> values(n, d);
+        Workspace work(cache.workspace_bytes(kQueries));
+        cache.weighted_sum(weights.view(), 0, sums.view(), work);
+        cache.decode(0, values.view());
+        for (std::size_t h = 0; h < kQueries; ++h) {
+          for (std::size_t j = 0; j < d; ++j) {
+            double expected = 0;
+            for (std::size_t i = 0; i < n; ++i) expected += double{weights(h, i)} * double{values(i, j)};
+            ASSERT_NEAR(double{sums(h, j)}, expected,
+                        bound(cache, rows, weights.row(h), j, precision == Precision::kFast, values))
+                << c.name << " d " << d << (precision == Precision::kFast ? " fast" : " exact") << " coordinate " << j;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(ValueCache, CodesComeBackForEveryFormat) {
+  for (const Case& c : formats(80)) {
+    if (c.format.is_bfloat16()) continue;
+    const CodedRows rows = random_rows(c.format, 70, 3);
+    ValueCache cache(c.format);
+    for (std::size_t i = 0; i < 70; ++i) {
+      cache.append(rows.codes.view().middle_rows(i, 1), rows.scales.view().middle_rows(i, 1),
+                   c.format.has_offsets() ? rows.offsets.view().middle_rows(i, 1) : MatrixView<const float>());
+    }
+    KeyCache keys(c.format);  // the other layout, tested on its own
+    append_rows(keys, rows);
+    Matrix<float> from_values(70, 80);
+    Matrix<float> from_keys(70, 80);
+    cache.decode(0, from_values.view());
+    keys.decode(0, from_keys.view());
+    for (std::size_t i = 0; i < 70; ++i) {
+      for (std::size_t j = 0; j < 80; ++j) ASSERT_EQ(from_values(i, j), from_keys(i, j)) << c.name << ' ' << i;
+    }
+  }
+}
+
+TEST(ValueCache, WindowsEnterExactly) {
+  constexpr std::size_t d = 64;
+  constexpr std::size_t n = 140;
+  const RowFormat format = RowFormat::codebook(d, 2, curved_levels(2));
+  ValueCache cache(format, {.first_exact = 3, .last_exact = 70});
+  const Matrix<float> exact = random_queries(n, d, 5);
+  const CodedRows rows = random_rows(format, n, 6);
+  cache.append(rows.codes.view(), rows.scales.view(), {}, exact.view());
+  // Weight on the windows alone: the sum is that of the exact rows, to float rounding of 73 terms of size 1.
+  Matrix<float> weights(1, n);
+  for (std::size_t i = 0; i < n; ++i) weights(0, i) = i < 3 || i >= 70 ? 1.0F / static_cast<float>(i + 1) : 0.0F;
+  Matrix<float> sums(1, d);
+  Workspace work(cache.workspace_bytes(1));
+  cache.weighted_sum(weights.view(), 0, sums.view(), work);
+  for (std::size_t j = 0; j < d; ++j) {
+    double expected = 0;
+    for (std::size_t i = 0; i < n; ++i) expected += double{weights(0, i)} * double{exact(i, j)};
+    EXPECT_NEAR(double{sums(0, j)}, expected, 73 * 0x1p-24 * 20);
+  }
+}
+
+TEST(ValueCache, MistakesAreRefused) {
+  const RowFormat format = RowFormat::codebook(64, 2, curved_levels(2));
+  ValueCache cache(format);
+  const CodedRows rows = random_rows(format, 10, 6);
+  cache.append(rows.codes.view(), rows.scales.view());
+  Workspace work(cache.workspace_bytes(1));
+  Matrix<float> sums(1, 64);
+  EXPECT_THROW(cache.weighted_sum(Matrix<float>(1, 11).view(), 0, sums.view(), work), InvalidArgument);
+  EXPECT_THROW(cache.weighted_sum(Matrix<float>(1, 5).view(), 5, sums.view(), work), InvalidArgument);
+  EXPECT_THROW(cache.weighted_sum(Matrix<float>(2, 5).view(), 0, sums.view(), work), InvalidArgument);
+  Matrix<float> weights(1, 10);
+  weights(0, 4) = NAN;
+  EXPECT_THROW(cache.weighted_sum(weights.view(), 0, sums.view(), work), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace orthant::cache

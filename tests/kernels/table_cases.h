@@ -1,0 +1,114 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "kernels/guarded_bytes.h"
+#include "kernels/kernel_table.h"
+#include "kernels/level_grid.h"
+#include "orthant/cache/tile_layout.h"
+#include "orthant/core/half.h"
+#include "orthant/core/rng.h"
+
+// Kernels on random tiles whose buffers end at protected pages; free of any test framework, so that cross-compiled
+// programs can use it.
+namespace orthant::kernels {
+
+struct Setting {
+  int bits = 4;
+  bool even = false;
+  int query_planes = 1;
+  bool exact = false;
+  bool offsets = false;
+  std::string text() const {
+    return std::to_string(bits) + " bits" + (even ? ", even levels" : "") + ", query planes " +
+           std::to_string(query_planes) + (exact ? ", exact" : "") + (offsets ? ", offsets" : "");
+  }
+};
+
+inline std::vector<Setting> settings() {
+  std::vector<Setting> all;
+  for (int bits = 1; bits <= 8; ++bits) {
+    for (const bool even : {false, true}) {
+      if (bits <= 5 || (bits == 8 && even)) all.push_back({bits, even, 1, false, even});
+      all.push_back({bits, even, 2, false, !even});
+    }
+    all.push_back({bits, false, 1, true, false});
+  }
+  all.push_back({16, false, 1, true, false});
+  return all;
+}
+
+inline std::vector<float> levels_for(const Setting& setting) {
+  std::vector<float> levels(256);
+  const std::size_t n = std::size_t{1} << (setting.bits == 16 ? 1 : setting.bits);
+  for (std::size_t k = 0; k < levels.size(); ++k) {
+    const auto x = static_cast<float>(k % n);
+    levels[k] = setting.even ? x - 1 : std::sin(x * 3.7F / static_cast<float>(n)) + 0.1F * x / static_cast<float>(n);
+  }
+  return levels;
+}
+
+/// Scores of one setting by one table; tiles and scores end at protected pages.
+inline std::vector<float> scores_by(const KernelTable& table, const Setting& setting, std::size_t dims,
+                                    std::size_t queries, std::size_t misalignment, std::size_t prefetch,
+                                    bool accumulate) {
+  constexpr std::size_t kTiles = 2;
+  const std::vector<float> levels = levels_for(setting);
+  const std::span<const float> distinct(levels.data(), std::size_t{1} << (setting.bits == 16 ? 0 : setting.bits));
+  const LevelGrid grid = make_level_grid(distinct, setting.bits == 16 ? 0 : setting.bits, table.arithmetic);
+  const auto [low, high] = std::ranges::minmax(distinct);
+  Section section;
+  section.bits = setting.bits;
+  section.dims = dims;
+  section.rows = cache::TileLayout::rows(setting.bits, dims);
+  section.offset = 0;
+  section.scales = section.rows * kRowBytes;
+  if (setting.offsets) section.offsets = section.scales + 2 * kLanes;
+  section.tile_bytes = section.scales + (setting.offsets ? 4 : 2) * kLanes;
+  section.query_planes = setting.query_planes;
+  section.half_range = (high - low) / 2;
+  section.grid = &grid;
+  section.levels = levels.data();
+
+  RngStream random(1, Domain::kData, dims * 64 + static_cast<std::size_t>(setting.bits));
+  GuardedBytes tiles(kTiles * section.tile_bytes + misalignment);  // shifted from its alignment, ending at the page
+  std::byte* const first_tile = tiles.data();
+  for (std::size_t i = 0; i < kTiles * section.tile_bytes; ++i) {
+    first_tile[i] = static_cast<std::byte>(random.below(256));
+  }
+  for (std::size_t tile = 0; tile < kTiles; ++tile) {
+    std::byte* const begin = first_tile + tile * section.tile_bytes;
+    const auto put_halves = [&](std::size_t offset) {
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        const std::uint16_t half = float_to_half(static_cast<float>(random.normal()));
+        std::memcpy(begin + offset + 2 * lane, &half, sizeof(half));
+      }
+    };
+    put_halves(section.scales);
+    if (setting.offsets) put_halves(section.offsets);
+    if (setting.bits == 16) {
+      for (std::size_t i = 0; i < section.rows * kRowBytes; i += 2) {
+        const std::uint16_t value = float_to_bfloat16(static_cast<float>(random.normal()));
+        std::memcpy(begin + i, &value, sizeof(value));
+      }
+    }
+  }
+  std::vector<float> query(queries * dims);
+  random.fill_normal(std::span<float>(query));
+
+  const std::size_t prepared_bytes = query_bytes(section, table.arithmetic, setting.exact, queries);
+  GuardedBytes prepared(prepared_bytes);
+  table.prepare(section, {query.data(), dims, queries, 0.5F}, setting.exact, prepared.data());
+  GuardedBytes out(queries * kTiles * kLanes * sizeof(float));
+  auto* const scores = reinterpret_cast<float*>(out.data());
+  std::fill_n(scores, queries * kTiles * kLanes, 1.5F);
+  table.find_scorer(section, setting.exact, queries)(
+      section, prepared.data(), {first_tile, kTiles, scores, kTiles * kLanes, accumulate, prefetch});
+  return {scores, scores + queries * kTiles * kLanes};
+}
+
+}  // namespace orthant::kernels
