@@ -1,10 +1,5 @@
 #include "orthant/cache/cache_file.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <array>
 #include <boost/crc.hpp>
 #include <charconv>
@@ -19,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/mapped_file.h"
 #include "orthant/cache/tile_layout.h"
 #include "orthant/core/atomic_file.h"
 #include "orthant/core/error.h"
@@ -57,37 +53,6 @@ using Crc64 = boost::crc_optimal<64, 0x42F0E1EBA9EA3693ULL, ~0ULL, ~0ULL, true, 
                          std::string_view expected) {
   throw_invalid_input(path.string(), what, got, expected);
 }
-
-/// A read-only mapping of a whole file.
-class Mapping {
- public:
-  explicit Mapping(const std::filesystem::path& path) {
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    struct stat status {};
-    if (file < 0 || fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
-      if (file >= 0) close(file);
-      refuse(path, "file", "not readable as a file", "a cache file");
-    }
-    size_ = static_cast<std::size_t>(status.st_size);
-    if (size_ > 0) data_ = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
-    close(file);
-    if (data_ == MAP_FAILED) {
-      data_ = nullptr;
-      refuse(path, "file", "cannot be mapped", "a cache file");
-    }
-  }
-  ~Mapping() {
-    if (data_ != nullptr) munmap(data_, size_);
-  }
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-
-  std::span<const std::byte> bytes() const { return {static_cast<const std::byte*>(data_), size_}; }
-
- private:
-  void* data_ = nullptr;
-  std::size_t size_ = 0;
-};
 
 std::string hex_float(float value) {
   std::array<char, 32> text{};
@@ -166,15 +131,15 @@ void save_cache(const Cache& cache, const char* kind, const std::filesystem::pat
 }
 
 struct File {
-  std::shared_ptr<const Mapping> mapping;
+  std::shared_ptr<const MappedFile> mapping;
   json header;
   std::span<const std::byte> tiles;
   std::span<const std::byte> windows;
 };
 
 File open_file(const std::filesystem::path& path, std::string_view kind) {
-  File file{std::make_shared<const Mapping>(path), {}, {}, {}};
-  const std::span<const std::byte> bytes = file.mapping->bytes();
+  File file{std::make_shared<const MappedFile>(path), {}, {}, {}};
+  const std::span<const std::byte> bytes = std::as_bytes(file.mapping->bytes());
   if (bytes.size() < kFixedBytes + kChecksumBytes) {
     refuse(path, "bytes", std::to_string(bytes.size()), "at least " + std::to_string(kFixedBytes + kChecksumBytes));
   }

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "kv/mapped_file.h"
+#include "core/mapped_file.h"
 #include "orthant/core/atomic_file.h"
 #include "orthant/core/error.h"
 #include "orthant/core/half.h"

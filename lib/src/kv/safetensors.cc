@@ -10,7 +10,7 @@
 #include <tuple>
 #include <utility>
 
-#include "kv/mapped_file.h"
+#include "core/mapped_file.h"
 #include "orthant/core/atomic_file.h"
 #include "orthant/core/error.h"
 #include "orthant/core/half.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <span>
 
-namespace orthant::kv {
+namespace orthant {
 
 /// A regular file mapped read-only into memory; pages are read when touched and may be dropped again by the system.
 /// The file must not shrink while it is mapped.
@@ -24,4 +24,4 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-}  // namespace orthant::kv
+}  // namespace orthant

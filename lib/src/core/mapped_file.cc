@@ -1,4 +1,4 @@
-#include "kv/mapped_file.h"
+#include "core/mapped_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 
 #include "orthant/core/error.h"
 
-namespace orthant::kv {
+namespace orthant {
 namespace {
 
 class Descriptor {
@@ -51,4 +51,4 @@ MappedFile::~MappedFile() {
   if (data_ != nullptr) munmap(const_cast<std::uint8_t*>(data_), size_);
 }
 
-}  // namespace orthant::kv
+}  // namespace orthant
