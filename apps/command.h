@@ -36,6 +36,7 @@ struct Invocation {
 using Run = std::function<int(Streams, const Invocation&)>;
 
 /// Each adds its sub-command to the app and returns what runs it after parsing. One file per sub-command.
+Run add_bench(CLI::App& app);
 Run add_bounds(CLI::App& app);
 Run add_codebook(CLI::App& app);
 Run add_info(CLI::App& app);

@@ -1,0 +1,239 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "command.h"
+#include "common_options.h"
+#include "orthant/cache/key_cache.h"
+#include "orthant/cache/row_encoder.h"
+#include "orthant/cache/target.h"
+#include "orthant/codebook/lloyd_max.h"
+#include "orthant/core/atomic_file.h"
+#include "orthant/core/error.h"
+#include "orthant/core/rng.h"
+#include "orthant/kv/dump.h"
+#include "orthant/quantizer/turbo_mse.h"
+#include "orthant/report/report.h"
+#include "orthant/report/table.h"
+#include "orthant/transform/make_rotation.h"
+
+namespace orthant::apps {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  CommonOptions common;
+  std::string dump;
+  std::size_t dim = 128;
+  std::size_t cached = 4096;
+  std::size_t memory = std::size_t{1} << 20;
+  double seconds = 10;
+  std::string target;
+};
+
+/// The rows whose codes are scored: keys of the dump's first layer, or standard normal ones.
+Matrix<float> source_rows(const Options& options) {
+  if (!options.dump.empty()) {
+    const kv::Dump dump = kv::Dump::open(options.dump);
+    return dump.read(0, kv::DumpTensor::kKeys, 0);
+  }
+  Matrix<float> rows(4096, options.dim);
+  for (std::size_t i = 0; i < rows.rows(); ++i)
+    RngStream(options.common.seed, Domain::kData, i).fill_normal(rows.row(i));
+  return rows;
+}
+
+/// `keys` keys in a format, the source rows again and again.
+cache::KeyCache make_cache(const std::string& format, std::size_t keys, const Matrix<float>& rows,
+                           const Options& options) {
+  const std::size_t d = rows.cols();
+  const auto repeat = [&](cache::KeyCache& cache, const auto& append) {
+    cache.reserve(keys);
+    while (cache.size() < keys) append(std::min(rows.rows(), keys - cache.size()));
+  };
+  if (format == "bf16") {
+    cache::KeyCache cache(cache::RowFormat::bfloat16(d), {.target = options.target});
+    repeat(cache, [&](std::size_t n) { cache.append(rows.view().middle_rows(0, n)); });
+    return cache;
+  }
+  if (format == "int8") {
+    cache::KeyCache cache(cache::RowFormat::uniform(d, 8, d), {.target = options.target});
+    Matrix<std::uint8_t> codes(rows.rows(), d);
+    Matrix<float> scales(rows.rows(), 1);
+    Matrix<float> offsets(rows.rows(), 1);
+    for (std::size_t i = 0; i < rows.rows(); ++i) {
+      const auto [low, high] = std::ranges::minmax(rows.row(i));
+      scales(i, 0) = std::max((high - low) / 255, 1e-6F);
+      offsets(i, 0) = low;
+      for (std::size_t j = 0; j < d; ++j) {
+        codes(i, j) = static_cast<std::uint8_t>(std::clamp((rows(i, j) - low) / scales(i, 0) + 0.5F, 0.0F, 255.0F));
+      }
+    }
+    repeat(cache, [&](std::size_t n) {
+      cache.append(codes.view().middle_rows(0, n), scales.view().middle_rows(0, n), offsets.view().middle_rows(0, n));
+    });
+    return cache;
+  }
+  const int bits = std::stoi(format.substr(format.find(':') + 1));
+  const cache::RowEncoder encoder(
+      std::make_shared<const quantizer::TurboMse>(transform::make_rotation("hadamard:3", d, options.common.seed),
+                                                  codebook::sphere_codebook(static_cast<std::int64_t>(d), bits)),
+      options.target);
+  cache::KeyCache cache(encoder.format(), {.target = options.target});
+  Workspace work(encoder.workspace_bytes());
+  repeat(cache, [&](std::size_t n) { encoder.append(rows.view().middle_rows(0, n), cache, work); });
+  return cache;
+}
+
+/// One thing to time; `seconds` holds one measurement a round.
+struct Job {
+  std::function<void()> run;
+  std::vector<double> seconds;
+
+  void measure() {
+    int count = 0;
+    const Clock::time_point begin = Clock::now();
+    double elapsed = 0;
+    do {
+      run();
+      ++count;
+      elapsed = std::chrono::duration<double>(Clock::now() - begin).count();
+    } while (elapsed < 0.002);
+    seconds.push_back(elapsed / count);
+  }
+  double median() {
+    std::ranges::sort(seconds);
+    return seconds[seconds.size() / 2];
+  }
+};
+
+/// All jobs of one place: caches of every format, each with one query and eight, and a plain read of the same bytes.
+struct Row {
+  std::string format;
+  std::string place;
+  std::shared_ptr<const cache::KeyCache> cache;
+  Job one;
+  Job eight;
+  Job read;
+};
+
+Row make_row(const std::string& format, const std::string& place, std::size_t keys, const Matrix<float>& rows,
+             const Options& options) {
+  Row row{format, place, std::make_shared<const cache::KeyCache>(make_cache(format, keys, rows, options)), {}, {}, {}};
+  const auto job = [&](std::size_t count) {
+    const auto cache = row.cache;
+    const auto queries = std::make_shared<Matrix<float>>(count, cache->dim());
+    for (std::size_t h = 0; h < count; ++h) {
+      RngStream(options.common.seed, Domain::kData, 1000000 + h).fill_normal(queries->row(h));
+    }
+    const auto scores = std::make_shared<Matrix<float>>(count, keys);
+    const auto work = std::make_shared<Workspace>(cache->workspace_bytes(count));
+    return [=] { cache->scores(queries->view(), 1, 0, scores->view(), *work); };
+  };
+  row.one.run = job(1);
+  row.eight.run = job(8);
+  row.read.run = [cache = row.cache, target = options.target] { cache::read_through(cache->tiles(), target); };
+  return row;
+}
+
+report::Table to_table(std::vector<Row>& rows) {
+  using report::Type;
+  report::Table table({{"keys", "keys", Type::kInteger},
+                       {"place", "from", Type::kText},
+                       {"format", "format", Type::kText},
+                       {"bytes_per_key", "bytes/key", Type::kReal, 4},
+                       {"ns_per_key", "1 query ns/key", Type::kReal, 3},
+                       {"gigabytes_per_second", "GB/s", Type::kReal, 3},
+                       {"share_of_read", "of read", Type::kReal, 2},
+                       {"speed_over_bf16", "x bf16", Type::kReal, 3},
+                       {"ns_per_key_8", "8 queries ns/key", Type::kReal, 3},
+                       {"speed_over_bf16_8", "x bf16", Type::kReal, 3}});
+  std::map<std::string, std::pair<double, double>> bf16;
+  for (Row& row : rows) {
+    if (row.format == "bf16") bf16[row.place] = {row.one.median(), row.eight.median()};
+  }
+  for (Row& row : rows) {
+    const auto keys = static_cast<double>(row.cache->size());
+    const auto bytes = static_cast<double>(row.cache->tiles().size());
+    const double one = row.one.median();
+    const double eight = row.eight.median();
+    table.add_row({static_cast<std::int64_t>(row.cache->size()), row.place, row.format, bytes / keys, one / keys * 1e9,
+                   bytes / one * 1e-9, row.read.median() / one, bf16[row.place].first / one, eight / keys * 1e9,
+                   bf16[row.place].second / eight});
+  }
+  return table;
+}
+
+int run(const Options& options, Streams streams, const Invocation& invocation) {
+  if (options.dim == 0 || options.cached == 0 || options.memory == 0) {
+    throw InvalidArgument("bench: --dim, --cached and --memory must be positive");
+  }
+  const std::string target = options.target.empty() ? cache::chosen_target() : options.target;
+  const Matrix<float> source = source_rows(options);
+  std::vector<Row> rows;
+  for (const auto& [place, keys] :
+       {std::pair<const char*, std::size_t>{"cache", options.cached}, {"memory", options.memory}}) {
+    for (const char* format :
+         {"turbo-mse:1", "turbo-mse:2", "turbo-mse:3", "turbo-mse:4", "turbo-mse:8", "int8", "bf16"}) {
+      if (streams.err_is_terminal)
+        streams.err << fmt::format("\rfilling {} keys in {}      ", keys, format) << std::flush;
+      rows.push_back(make_row(format, place, keys, source, options));
+    }
+  }
+  if (streams.err_is_terminal) streams.err << "\rmeasuring                              \n";
+  // Rounds of all jobs in turn: what disturbs one disturbs the others too. The first warms up.
+  const Clock::time_point begin = Clock::now();
+  for (int round = 0; round < 3 || std::chrono::duration<double>(Clock::now() - begin).count() < options.seconds;
+       ++round) {
+    for (Row& row : rows) {
+      for (Job* job : {&row.read, &row.one, &row.eight}) {
+        job->measure();
+        if (round == 0) job->seconds.clear();
+      }
+    }
+  }
+  const report::Table table = to_table(rows);
+  streams.out << fmt::format("{}, target {}, d = {}, one thread, medians of {} rounds\n\n", report::processor_name(),
+                             target, source.cols(), rows.front().one.seconds.size());
+  streams.out << report::to_text(table);
+  streams.out << "\nof read: time of a plain read of the same bytes over the time of one query's scores.\n";
+  if (!options.common.json.empty()) {
+    report::Provenance provenance = apps::provenance("bench", options.common, invocation);
+    provenance.target = target;
+    provenance.settings = {{"dim", static_cast<std::int64_t>(source.cols())}, {"seconds", options.seconds}};
+    if (!options.dump.empty()) provenance.inputs.push_back(report::describe_input(options.dump));
+    write_file(options.common.json, report::to_json(provenance, table));
+  }
+  return kDone;
+}
+
+}  // namespace
+
+Run add_bench(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("bench", "Measure how fast this machine scores coded keys");
+  command->add_option("dump", options->dump, "KV dump whose first layer's keys are used; default: random keys");
+  command->add_option("--dim", options->dim, "coordinates of a random key")->capture_default_str();
+  command->add_option("--cached", options->cached, "keys that fit the cache")->capture_default_str();
+  command->add_option("--memory", options->memory, "keys that do not")->capture_default_str();
+  command->add_option("--seconds", options->seconds, "time to spend measuring")->capture_default_str();
+  command->add_option("--target", options->target, "instruction set; default: the fastest, or ORTHANT_TARGET");
+  add_common_options(*command, options->common);
+  command->footer(
+      "Prints nanoseconds per key for one query and for eight, the share of read bandwidth, and the speed against\n"
+      "bfloat16 keys, with keys in cache and from memory.\n"
+      "Example:  orthant bench --dim 64 --seconds 3");
+  return [options](Streams streams, const Invocation& invocation) { return run(*options, streams, invocation); };
+}
+
+}  // namespace orthant::apps
