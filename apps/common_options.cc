@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 
+#include "orthant/cache/target.h"
 #include "orthant/core/error.h"
 
 namespace orthant::apps {
@@ -37,6 +38,7 @@ report::Provenance provenance(std::string_view kind, const CommonOptions& option
   p.kind = kind;
   p.command = recorded_command(invocation);
   p.seed = options.seed;
+  p.target = cache::chosen_target();
   return p;
 }
 

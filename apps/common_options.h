@@ -24,7 +24,7 @@ void add_common_options(CLI::App& app, CommonOptions& options);
 /// (--json, --html, --svg, --csv, --out, --resume). Reports hold this one.
 std::string recorded_command(const Invocation& invocation);
 
-/// Provenance of a report: kind, recorded_command, seed.
+/// Provenance of a report: kind, recorded_command, seed, chosen target.
 report::Provenance provenance(std::string_view kind, const CommonOptions& options, const Invocation& invocation);
 
 /// "64,128", "1-8" or "1-3,8" as numbers in the order given, without repeats. Throws InvalidArgument naming `option`

@@ -317,6 +317,8 @@ int run(const Options& options, Streams streams, const Invocation& invocation) {
   std::vector<Policy> policies;
   for (const std::string& method : options.methods) policies.push_back(quantizer::parse_policy(method));
   if (policies.empty()) policies = default_policies(options.bits, dumps, streams);
+  std::optional<report::Provenance> from;
+  if (!options.common.json.empty()) from = make_provenance(options, policies, invocation);
   std::optional<AtomicFile> json;
   std::optional<AtomicFile> csv;
   std::optional<AtomicFile> svg;
@@ -351,8 +353,7 @@ int run(const Options& options, Streams streams, const Invocation& invocation) {
 
   const Table rows = make_table(line_fields, lines, false);
   if (json) {
-    json->write(report::to_json(make_provenance(options, policies, invocation), rows,
-                                {{"summary", make_table(summary_fields, summary, false)}}));
+    json->write(report::to_json(*from, rows, {{"summary", make_table(summary_fields, summary, false)}}));
     json->commit();
   }
   if (csv) {
