@@ -1,0 +1,176 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "orthant/core/error.h"
+#include "orthant/validation/audit.h"
+#include "validation/simulated_codes.h"
+
+namespace orthant::validation {
+namespace {
+
+std::string faults(const AuditResult& result) {
+  std::string ids;
+  for (const Finding& f : result.findings) ids += f.fault ? f.id + ' ' : std::string();
+  return ids;
+}
+
+std::string text_of(const AuditResult& result, const std::string& id) {
+  for (const Finding& f : result.findings) {
+    if (f.id == id) return f.text;
+  }
+  return {};
+}
+
+AuditResult audit(const Matrix<float>& x, const Matrix<float>& x_hat, int bits, std::size_t dim = 0) {
+  DecodedOptions options;
+  if (bits > 0) options.bits = bits;
+  options.dim = dim;
+  return audit_decoded(x.view(), x_hat.view(), options);
+}
+
+/// x_hat scaled vector by vector, as the four rules do.
+enum class Rule { kMatched, kLeastSquares, kUnbiased };
+Matrix<float> rescaled(const Matrix<float>& x, Matrix<float> x_hat, Rule rule) {
+  for (std::size_t i = 0; i < x.rows(); ++i) {
+    const double along = dot(x.row(i), x_hat.row(i));
+    const double square = dot(x_hat.row(i), x_hat.row(i));
+    const double s = rule == Rule::kMatched        ? 1 / std::sqrt(square)
+                     : rule == Rule::kLeastSquares ? along / square
+                                                   : 1 / along;
+    for (float& v : x_hat.row(i)) v = static_cast<float>(s * static_cast<double>(v));
+  }
+  return x_hat;
+}
+
+TEST(AuditDecoded, AccusesNoCorrectCode) {
+  for (const std::size_t d : {64U, 128U}) {
+    const Matrix<float> x = unit_vectors(2000, d, "correct");
+    for (int b = 1; b <= 8; ++b) {
+      const Matrix<float> raw = rounded(x, sphere_levels(d, b));
+      EXPECT_EQ(faults(audit(x, raw, b)), "") << d << ' ' << b;
+      EXPECT_EQ(audit(x, raw, 0).bits, b);
+      const Matrix<float> unbiased = rescaled(x, raw, Rule::kUnbiased);
+      const Matrix<float> matched = rescaled(x, raw, Rule::kMatched);
+      const Matrix<float> least = rescaled(x, raw, Rule::kLeastSquares);
+      for (const Matrix<float>* x_hat : {&unbiased, &matched, &least}) {
+        EXPECT_EQ(faults(audit(x, *x_hat, b)), "") << d << ' ' << b;
+      }
+      if (b <= 4) {  // beyond, the rules differ by less than a 16-bit scale rounds
+        EXPECT_NE(text_of(audit(x, unbiased, b), "scale-rule").find("unbiased"), std::string::npos);
+        EXPECT_NE(text_of(audit(x, matched, b), "scale-rule").find("matched"), std::string::npos);
+      }
+      // The Gaussian table costs 0.11 % at d = 128, b = 4: a remark at most.
+      const auto gaussian = bounds::optimal_levels(bounds::CoordinateLaw::gaussian(), b);
+      EXPECT_EQ(faults(audit(x, rounded(x, scaled(gaussian, 1 / std::sqrt(static_cast<double>(d)))), b)), "");
+      const auto law = bounds::CoordinateLaw::sphere(static_cast<std::int64_t>(d));
+      const double step = bounds::optimal_uniform_grid(law, b).step;
+      std::vector<double> grid(std::size_t{1} << b);
+      for (std::size_t k = 0; k < grid.size(); ++k) {
+        grid[k] = (static_cast<double>(k) - static_cast<double>(grid.size() - 1) / 2) * step;
+      }
+      EXPECT_EQ(faults(audit(x, rounded(x, grid), b)), "") << d << ' ' << b;
+    }
+  }
+}
+
+// FAISS issue 5317: a codebook for unit-variance coordinates on unit vectors. 68, 19.1, 4.26, .783 at d = 128.
+TEST(AuditDecoded, MissingDimensionFactor) {
+  const Matrix<float> x = unit_vectors(2000, 128, "missing factor");
+  const double measured[] = {68.1, 19.1, 4.26, 0.783};
+  for (const int b : {1, 2, 3, 4, 8}) {
+    const Matrix<float> x_hat = rounded(x, scaled(sphere_levels(128, b), std::sqrt(128.0)));
+    for (const int told : {b, 0}) {
+      if (told == 0 && b == 8) continue;  // looks like a fair code of 5 bits: only the true rate convicts
+      const AuditResult result = audit(x, x_hat, told);
+      EXPECT_EQ(faults(result), "level-scale ") << b;
+      EXPECT_EQ(result.bits, b);
+      EXPECT_NE(text_of(result, "level-scale").find("1/sqrt(d) is missing"), std::string::npos);
+      if (b <= 4) {
+        EXPECT_NEAR(result.measurements[1].value, measured[b - 1], 0.01 * measured[b - 1]);
+      }
+    }
+  }
+}
+
+// Levels for d = 128 on vectors normalised in blocks of 32: 3 bits 0.1284 in place of 0.0323.
+TEST(AuditDecoded, LevelsOfAnotherBlock) {
+  Matrix<float> x(500, 128);
+  for (std::size_t i = 0; i < x.rows(); ++i) {
+    RngStream rng(1, claim_domain("blocks"), i);
+    for (std::size_t first = 0; first < 128; first += 32) rng.fill_unit_vector(x.row(i).subspan(first, 32));
+  }
+  for (const int b : {3, 4}) {
+    const AuditResult result = audit(x, rounded(x, sphere_levels(128, b)), b, 32);
+    EXPECT_EQ(faults(result), "level-scale ");
+    EXPECT_NE(text_of(result, "level-scale").find("d = 128"), std::string::npos);
+    EXPECT_EQ(faults(audit(x, rounded(x, sphere_levels(32, b)), b, 32)), "");
+  }
+  // A slip in the standard deviation, 1/sqrt(2d).
+  const Matrix<float> y = unit_vectors(2000, 128, "sqrt two");
+  const AuditResult slip = audit(y, rounded(y, scaled(sphere_levels(128, 4), 1 / std::sqrt(2.0))), 4);
+  EXPECT_EQ(faults(slip), "level-scale ");
+}
+
+TEST(AuditDecoded, ReconstructionFromTheSignsAlone) {
+  const Matrix<float> x = unit_vectors(2000, 128, "signs");
+  const Matrix<float> x_hat = rescaled(x, rounded(x, sphere_levels(128, 1)), Rule::kUnbiased);
+  const AuditResult result = audit(x, x_hat, 4);
+  EXPECT_EQ(faults(result), "directions ");
+  EXPECT_NE(text_of(result, "directions").find("1 of 4 bits"), std::string::npos);
+  EXPECT_NEAR(result.measurements[1].value, 0.567, 0.01);  // what the decode of a known library gives at every width
+}
+
+// An outermost level of half the right size, error doubled: a table seen in the wild.
+TEST(AuditDecoded, BadDirections) {
+  const Matrix<float> x = unit_vectors(2000, 128, "bad table");
+  std::vector<double> levels = sphere_levels(128, 4);
+  levels.front() *= 0.73;
+  levels.back() *= 0.73;
+  levels[1] *= 0.85;
+  levels[14] *= 0.85;
+  const AuditResult result = audit(x, rounded(x, levels), 4);
+  EXPECT_EQ(faults(result), "directions ");
+}
+
+// One vector in a hundred equals a row of the rotation, as when both come from one seed: rotated, it is one-hot.
+TEST(AuditDecoded, SeedCollision) {
+  Matrix<float> x = unit_vectors(2000, 128, "collision");
+  for (std::size_t i = 0; i < x.rows(); i += 100) {
+    for (float& v : x.row(i)) v *= 0.5F;
+    x(i, i % 128) = std::sqrt(0.75F);
+  }
+  const AuditResult result = audit(x, rounded(x, sphere_levels(128, 4)), 4);
+  EXPECT_NE(faults(result).find("tail"), std::string::npos);
+}
+
+TEST(AuditDecoded, TooGoodLostAndNotFinite) {
+  const Matrix<float> x = unit_vectors(500, 64, "good");
+  EXPECT_EQ(faults(audit(x, x, 4)), "converse ");
+  Matrix<float> x_hat = rounded(x, sphere_levels(64, 4));
+  std::ranges::fill(x_hat.row(7), 0.0F);
+  EXPECT_EQ(faults(audit(x, x_hat, 4)), "lost ");
+  x_hat = rounded(x, sphere_levels(64, 4));
+  x_hat(3, 5) = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(faults(audit(x, x_hat, 4)), "not-finite ");
+  // Zero vectors are counted and left out.
+  Matrix<float> zeros = unit_vectors(500, 64, "good");
+  x_hat = rounded(x, sphere_levels(64, 4));
+  std::ranges::fill(zeros.row(0), 0.0F);
+  std::ranges::fill(x_hat.row(0), 0.0F);
+  EXPECT_EQ(faults(audit(zeros, x_hat, 4)), "");
+}
+
+TEST(AuditDecoded, Refusals) {
+  const Matrix<float> x = unit_vectors(200, 64, "refusals");
+  const Matrix<float> few = unit_vectors(50, 64, "refusals");
+  EXPECT_THROW(audit(x, few, 4), InvalidArgument);
+  EXPECT_THROW(audit(few, few, 4), InvalidArgument);
+  EXPECT_THROW(audit(x, x, 9), InvalidArgument);
+  EXPECT_THROW(audit(x, x, 4, 48), InvalidArgument);
+  EXPECT_THROW(audit(x, x, 4, 4), InvalidArgument);
+  EXPECT_THROW(audit(x, unit_vectors(200, 32, "refusals"), 4), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace orthant::validation
