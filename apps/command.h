@@ -36,11 +36,13 @@ struct Invocation {
 using Run = std::function<int(Streams, const Invocation&)>;
 
 /// Each adds its sub-command to the app and returns what runs it after parsing. One file per sub-command.
+Run add_audit(CLI::App& app);
 Run add_bench(CLI::App& app);
 Run add_bounds(CLI::App& app);
 Run add_codebook(CLI::App& app);
 Run add_info(CLI::App& app);
 Run add_kv(CLI::App& app);
+Run add_verify(CLI::App& app);
 
 /// Parses arguments (without the program's name), runs the chosen sub-command, turns exceptions into messages on err
 /// and an ExitCode. This is main() without the process, so that tests can call it.

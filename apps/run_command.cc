@@ -26,11 +26,13 @@ int run_command(const std::vector<std::string>& arguments, Streams streams) {
 
   std::vector<std::pair<CLI::App*, Run>> commands;
   const auto add = [&](const char* name, Run run) { commands.emplace_back(app.get_subcommand(name), std::move(run)); };
+  add("audit", add_audit(app));
   add("bench", add_bench(app));
   add("bounds", add_bounds(app));
   add("codebook", add_codebook(app));
   add("info", add_info(app));
   add("kv", add_kv(app));
+  add("verify", add_verify(app));
 
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
