@@ -131,7 +131,9 @@ std::size_t count(const std::vector<ClaimResult>& results, Verdict verdict) {
 class ProgressLine {
  public:
   ProgressLine(std::ostream& err, std::uint64_t budget) : err_(err), budget_(budget) {}
-  ~ProgressLine() { err_ << "\r\x1b[K" << std::flush; }
+  ~ProgressLine() {
+    if (!study_.empty()) err_ << "\r\x1b[K" << std::flush;
+  }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
