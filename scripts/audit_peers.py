@@ -66,8 +66,6 @@ def faiss_peers(keys, queries):
         index = faiss.IndexRaBitQ(d, faiss.METRIC_INNER_PRODUCT, bits)
         index.qb = 0  # exact queries: the code alone is judged
         yield f"IndexRaBitQ {bits}", bits, *run(index)
-    for bits in (4, 6, 8):
-        yield f"QT_{bits}bit", bits, *run(scalar(f"QT_{bits}bit"))
 
 
 def turbovec_peers(keys, queries):
