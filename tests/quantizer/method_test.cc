@@ -90,7 +90,7 @@ TEST(Method, DefaultsAndSpellingsAreCanonical) {
 TEST(Method, RefusalsNameWhatIsKnown) {
   EXPECT_EQ(refusal("uniform:4,grp=64"),
             "method \"uniform\": option, got \"grp\", expected axis, group, sym, meta, rotation, match, segments, "
-            "centre, align, calibration, bias, sink, residual");
+            "centre, align, calibration, bias, sink, residual, exact");
   EXPECT_EQ(refusal("uniform:9"), "method \"uniform\": bits, got \"9\", expected N, N from 1 to 8");
   EXPECT_EQ(refusal("turbo-mse"), "method \"turbo-mse\": bits, got nothing, expected turbo-mse:N, N from 0 to 8");
   EXPECT_EQ(refusal("rabitq:4,search=slow"), "method \"rabitq\": search, got \"slow\", expected exact|fast");

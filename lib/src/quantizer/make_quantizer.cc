@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "orthant/codebook/lloyd_max.h"
-#include "orthant/core/error.h"
 #include "orthant/quantizer/float_format.h"
 #include "orthant/quantizer/fp4_format.h"
 #include "orthant/quantizer/fp8_format.h"
@@ -15,19 +14,12 @@
 #include "orthant/quantizer/turbo_mse.h"
 #include "orthant/quantizer/uniform_rows.h"
 #include "orthant/transform/make_rotation.h"
+#include "quantizer/method_values.h"
 
 namespace orthant::quantizer {
 namespace {
 
 using Maker = std::unique_ptr<VectorQuantizer> (*)(const Method&, std::size_t dim, const QuantizerContext&);
-
-[[noreturn]] void refuse(const Method& method, std::string_view what, std::string_view got, std::string_view expected) {
-  throw_invalid_argument("method \"" + method.to_string() + '"', what, got, expected);
-}
-
-MetaType meta_type(const std::string& name) {
-  return name == "f32" ? MetaType::kF32 : name == "bf16" ? MetaType::kBf16 : MetaType::kF16;
-}
 
 ScaleScope scale_scope(const std::string& name) {
   return name == "tensor"  ? ScaleScope::kTensor
@@ -40,8 +32,8 @@ ScaleScope scale_scope(const std::string& name) {
 float scope_magnitude(const Method& method, ScaleScope scope, const QuantizerContext& context) {
   if (scope != ScaleScope::kTensor && scope != ScaleScope::kHead) return 0;
   if (!context.largest_magnitude) {
-    refuse(method, "scale=" + method.text("scale"), "no data to take it from",
-           "the largest magnitude, or scale=token or scale=none");
+    refuse_method(method, "scale=" + method.text("scale"), "no data to take it from",
+                  "the largest magnitude, or scale=token or scale=none");
   }
   return *context.largest_magnitude;
 }
@@ -67,10 +59,8 @@ std::unique_ptr<VectorQuantizer> make_centroids(const Method& method, std::size_
 }
 
 std::unique_ptr<VectorQuantizer> make_uniform(const Method& method, std::size_t dim, const QuantizerContext&) {
-  if (method.text("axis") != "token") refuse(method, "axis", "channel", "token, for single vectors");
-  const UniformGrid grid(static_cast<int>(method.integer("bits")), method.integer("sym") == 1,
-                         meta_type(method.text("meta")));
-  return std::make_unique<UniformRows>(grid, static_cast<std::size_t>(method.integer("group")), dim);
+  if (method.text("axis") != "token") refuse_method(method, "axis", "channel", "token, for single vectors");
+  return std::make_unique<UniformRows>(grid_of(method), size_value(method, "group"), dim);
 }
 
 std::unique_ptr<VectorQuantizer> make_fp8(const Method& method, std::size_t dim, const QuantizerContext& context) {
@@ -78,7 +68,7 @@ std::unique_ptr<VectorQuantizer> make_fp8(const Method& method, std::size_t dim,
   const Fp8Type type = name == "e4m3" ? Fp8Type::kE4M3 : name == "e5m2" ? Fp8Type::kE5M2 : Fp8Type::kE4M3Fnuz;
   const ScaleScope scope = scale_scope(method.text("scale"));
   const float scale = fp8_scale(scope_magnitude(method, scope, context), type);
-  return std::make_unique<Fp8Format>(type, dim, scope, scale, method.integer("saturate") == 1);
+  return std::make_unique<Fp8Format>(type, dim, scope, scale, flag_value(method, "saturate"));
 }
 
 std::unique_ptr<VectorQuantizer> make_nvfp4(const Method& method, std::size_t dim, const QuantizerContext& context) {
@@ -126,11 +116,11 @@ constexpr std::array kMakers = {
 
 void refuse_options_beyond_single_vectors(const Method& method) {
   constexpr std::pair<std::string_view, std::string_view> kNeutral[] = {
-      {"match", "none"}, {"segments", "1"},       {"centre", "none"}, {"align", "none"},
-      {"bias", "none"},  {"calibration", "none"}, {"sink", "0"},      {"residual", "0"}};
+      {"match", "none"},       {"segments", "1"}, {"centre", "none"}, {"align", "none"}, {"bias", "none"},
+      {"calibration", "none"}, {"sink", "0"},     {"residual", "0"},  {"exact", "f16"}};
   for (const auto& [name, neutral] : kNeutral) {
     if (method.has(name) && method.text(name) != neutral) {
-      refuse(method, name, method.text(name), std::string(neutral) + ", for single vectors");
+      refuse_method(method, name, method.text(name), std::string(neutral) + ", for single vectors");
     }
   }
 }
@@ -146,7 +136,7 @@ std::unique_ptr<VectorQuantizer> make_quantizer(const Method& method, std::size_
     if (entry.has_own_rotation || method.text("rotation") == "none") return quantizer;
     return std::make_unique<TransformedQuantizer>(rotation_of(method, dim, context), std::move(quantizer));
   }
-  refuse(method, "method", method.family(), "a quantizer of single vectors");
+  refuse_method(method, "method", method.family(), "a quantizer of single vectors");
 }
 
 }  // namespace orthant::quantizer

@@ -10,6 +10,7 @@ using Rules = std::vector<ValueRule>;
 constexpr double kMostDims = 1e6;
 constexpr ValueRule kBits = {"bits", "N", "", 1, 8};
 constexpr ValueRule kMeta = {"meta", "f16|bf16|f32", "f16"};
+constexpr ValueRule kExact = {"exact", "f16|bf16|f32", "f16"};
 constexpr ValueRule kNorm = {"norm", "f16|f32", "f16"};
 
 /// A map before the codes, its calibration, and tokens that stay exact: options of every quantizer of single vectors.
@@ -22,7 +23,8 @@ Rules before_and_around(std::string_view rotation) {
           {"calibration", "none|self|FILE", "none"},
           {"bias", "none|before|after", "none"},
           {"sink", "N", "0"},
-          {"residual", "N", "0"}};
+          {"residual", "N", "0"},
+          kExact};
 }
 
 Rules joined(std::initializer_list<Rules> parts) {
@@ -67,7 +69,11 @@ std::vector<FamilyRule> all_families() {
       {"kivi",
        kQuantizer,
        "keys per channel, values per token, recent tokens exact",
-       {{"bits", "N", "", 1, 8}, {"group", "N", "32", 1, kMostDims}, {"residual", "N", "128", 1, kMostDims}, kMeta}},
+       {{"bits", "N", "", 1, 8},
+        {"group", "N", "32", 1, kMostDims},
+        {"residual", "N", "128", 1, kMostDims},
+        kMeta,
+        kExact}},
       {"kvquant",
        kQuantizer,
        "optimal levels of calibrated channels, outliers exact",
@@ -76,7 +82,9 @@ std::vector<FamilyRule> all_families() {
         {"sink", "N", "1"},
         {"rope", "pre|post", "pre"},
         {"qnorm", "0|1", "0"},
-        {"calibration", "none|self|FILE", "self"}}},
+        {"levels", "fitted|nf", "fitted"},
+        {"calibration", "self", "self"},
+        kExact}},
       {"fp8", kQuantizer, "eight-bit floats",
        plain({{"format", "e4m3|e5m2|e4m3fnuz", ""},
               {"scale", "none|tensor|head|token", "none"},

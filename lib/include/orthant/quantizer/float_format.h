@@ -13,6 +13,8 @@ class FloatFormat final : public RowCodec {
  public:
   FloatFormat(FloatType type, std::size_t dim);
   std::string describe() const override;
+  /// Throws InvalidArgument, naming `row`, for what encode would refuse in x (d).
+  void check(std::span<const float> x, std::size_t row) const { check_row(x, row); }
 
  protected:
   void check_row(std::span<const float> x, std::size_t row) const override;
