@@ -52,8 +52,7 @@ struct Line {
   double worst_kl = 0;
 
   double bits_per_element() const {
-    const std::size_t bytes = keys.bytes_per_token + values.bytes_per_token;
-    return 8.0 * static_cast<double>(bytes) / static_cast<double>(elements_per_token);
+    return 8 * (keys.bytes_per_token + values.bytes_per_token) / static_cast<double>(elements_per_token);
   }
 };
 
@@ -92,12 +91,13 @@ std::vector<Field> fields(const Shown& shown, bool all_layers) {
       {{"value_bits_per_element", "V bits", Type::kReal},
        [](const Line& l) { return l.values.bits_per_element; },
        shown.values},
-      {{"key_bytes_per_token", "K B/token", Type::kInteger},
-       [](const Line& l) { return integer(l.keys.bytes_per_token); }},
-      {{"value_bytes_per_token", "V B/token", Type::kInteger},
-       [](const Line& l) { return integer(l.values.bytes_per_token); }},
-      {{"metadata_bytes_per_token", "metadata B", Type::kInteger},
-       [](const Line& l) { return integer(l.keys.metadata_bytes_per_token + l.values.metadata_bytes_per_token); },
+      {{"key_bytes_per_token", "K B/token", Type::kReal}, [](const Line& l) { return l.keys.bytes_per_token; }},
+      {{"value_bytes_per_token", "V B/token", Type::kReal}, [](const Line& l) { return l.values.bytes_per_token; }},
+      {{"metadata_bytes_per_token", "metadata B", Type::kReal},
+       [](const Line& l) { return l.keys.metadata_bytes_per_token + l.values.metadata_bytes_per_token; },
+       false},
+      {{"exact_bytes_per_token", "exact B", Type::kReal},
+       [](const Line& l) { return l.keys.exact_bytes_per_token + l.values.exact_bytes_per_token; },
        false},
       {{"bits_per_element", "bits", Type::kReal}, [](const Line& l) { return l.bits_per_element(); }, false},
       {{"key_distortion", "K distortion", Type::kReal}, [](const Line& l) { return distortion(l.error.keys); }},
@@ -213,9 +213,7 @@ Line line_of(const kv::Dump& dump, const kv::PolicyResult& result, const std::ve
 
 /// Adds a layer's cost to that of the layers before it: bytes add up, bits and theory are weighted by elements.
 void add_cost(kv::SideCost& sum, const kv::SideCost& layer) {
-  const auto elements = [](const kv::SideCost& c) {
-    return 8.0 * static_cast<double>(c.bytes_per_token) / c.bits_per_element;
-  };
+  const auto elements = [](const kv::SideCost& c) { return 8 * c.bytes_per_token / c.bits_per_element; };
   const double before = sum.bytes_per_token > 0 ? elements(sum) : 0;
   const double share = elements(layer) / (before + elements(layer));
   if (before > 0 && (!sum.expected_distortion || !layer.expected_distortion)) {
@@ -226,7 +224,8 @@ void add_cost(kv::SideCost& sum, const kv::SideCost& layer) {
   sum.method = layer.method;
   sum.bytes_per_token += layer.bytes_per_token;
   sum.metadata_bytes_per_token += layer.metadata_bytes_per_token;
-  sum.bits_per_element = 8.0 * static_cast<double>(sum.bytes_per_token) / (before + elements(layer));
+  sum.exact_bytes_per_token += layer.exact_bytes_per_token;
+  sum.bits_per_element = 8 * sum.bytes_per_token / (before + elements(layer));
 }
 
 /// One line for each policy of a dump: all layers together.

@@ -110,6 +110,13 @@ double AttentionComparison::raise(Softmax& softmax, double largest, std::span<fl
 void AttentionComparison::add_block(std::size_t first, MatrixView<const float> scores,
                                     MatrixView<const float> score_errors, MatrixView<const float> values,
                                     MatrixView<const float> values_hat) {
+  add_block(first, scores, score_errors, values, values_hat, {}, {});
+}
+
+void AttentionComparison::add_block(std::size_t first, MatrixView<const float> scores,
+                                    MatrixView<const float> score_errors, MatrixView<const float> values,
+                                    MatrixView<const float> values_hat, MatrixView<const float> values_exact,
+                                    std::span<const ExactTokens> exact) {
   const std::size_t n = values.rows();
   require_size("AttentionComparison", "queries", scores.rows(), queries_.size());
   require_size("AttentionComparison", "score columns", scores.cols(), n);
@@ -118,9 +125,15 @@ void AttentionComparison::add_block(std::size_t first, MatrixView<const float> s
   require_size("AttentionComparison", "value columns", values.cols(), exact_output_.cols());
   require_size("AttentionComparison", "rows of changed values", values_hat.rows(), n);
   require_size("AttentionComparison", "columns of changed values", values_hat.cols(), exact_output_.cols());
+  if (!exact.empty()) {
+    require_size("AttentionComparison", "queries with exact tokens", exact.size(), queries_.size());
+    require_size("AttentionComparison", "rows of exact values", values_exact.rows(), n);
+    require_size("AttentionComparison", "columns of exact values", values_exact.cols(), exact_output_.cols());
+  }
 
   Matrix<float> weights(queries_.size(), n);
   Matrix<float> weights_hat(queries_.size(), n);
+  Matrix<float> weights_exact(exact.empty() ? 0 : queries_.size(), n);  // taken out of weights_hat
   for (std::size_t i = 0; i < queries_.size(); ++i) {
     const std::size_t begin = std::max(visible_[i].first, first);
     const std::size_t end = std::min(visible_[i].last + 1, first + n);
@@ -164,11 +177,13 @@ void AttentionComparison::add_block(std::size_t first, MatrixView<const float> s
       query.changed.sum += w_hat;
       query.weighted_error += w * e;
       weight[j] = static_cast<float>(w);
-      weight_hat[j] = static_cast<float>(w_hat);
+      const bool reads_exact = !exact.empty() && exact[i].contains(begin + j);
+      (reads_exact ? weights_exact(i, begin - first + j) : weight_hat[j]) = static_cast<float>(w_hat);
     }
   }
   multiply(weights.view(), values, exact_output_.view(), true);
   multiply(weights_hat.view(), values_hat, changed_output_.view(), true);
+  if (!exact.empty()) multiply(weights_exact.view(), values_exact, changed_output_.view(), true);
 }
 
 AttentionError AttentionComparison::result() const {

@@ -11,6 +11,7 @@
 #include "orthant/core/error.h"
 #include "orthant/core/parallel_for.h"
 #include "orthant/quantizer/make_quantizer.h"
+#include "orthant/quantizer/make_streaming.h"
 #include "orthant/quantizer/turbo_mse.h"
 #include "orthant/transform/haar.h"
 
@@ -20,9 +21,7 @@ namespace {
 using quantizer::Method;
 using quantizer::Policy;
 using quantizer::VectorQuantizer;
-using Quantizer = std::shared_ptr<const VectorQuantizer>;
-
-enum class Side { kKeys, kValues };
+using Side = quantizer::CacheSide;
 
 const std::optional<Method>& method_of(const Policy& policy, Side side) {
   return side == Side::kKeys ? policy.keys : policy.values;
@@ -30,71 +29,133 @@ const std::optional<Method>& method_of(const Policy& policy, Side side) {
 
 std::size_t dim_of(const DumpLayer& layer, Side side) { return side == Side::kKeys ? layer.head_dim : layer.value_dim; }
 
+DumpTensor tensor_of(Side side) { return side == Side::kKeys ? DumpTensor::kKeys : DumpTensor::kValues; }
+
 /// max |x| over one head.
 float largest_magnitude(const Dump& dump, std::size_t layer, Side side, std::size_t head) {
-  const DumpTensor tensor = side == Side::kKeys ? DumpTensor::kKeys : DumpTensor::kValues;
   Matrix<float> row(1, dim_of(dump.layers()[layer], side));
   float largest = 0;
   for (std::size_t i = 0; i < dump.tokens(); ++i) {
-    dump.read_rows(layer, tensor, head, i, row.view());
+    dump.read_rows(layer, tensor_of(side), head, i, row.view());
     for (const float x : row.row(0)) largest = std::max(largest, std::abs(x));
   }
   return largest;
 }
 
-/// The quantizers of a run: one for each method and dimension, or one for each head where scales come from its data.
+transform::Rope rope_of(const Dump& dump, const DumpLayer& layer) {
+  switch (dump.rope_layout()) {
+    case RopeLayout::kHalf:
+      return {transform::RopeLayout::kHalf, layer.head_dim, layer.rope_theta};
+    case RopeLayout::kInterleaved:
+      return {transform::RopeLayout::kInterleaved, layer.head_dim, layer.rope_theta};
+    case RopeLayout::kNone:
+      break;
+  }
+  return {transform::RopeLayout::kNone, layer.head_dim, 1.0};
+}
+
+bool takes_scale_from_data(const Method& method) {
+  return method.has("scale") && (method.text("scale") == "tensor" || method.text("scale") == "head");
+}
+
+/// The quantizers of a run: one for each method and dimension, or one for each head where something comes from its data
+/// or its positions.
 class QuantizerSet {
  public:
   QuantizerSet(const Dump& dump, std::span<const std::size_t> layers, std::span<const Policy> policies,
-               std::uint64_t seed)
-      : dump_(dump), seed_(seed) {
+               const RunOptions& options)
+      : dump_(dump), seed_(options.seed) {
+    std::vector<Job> jobs;
     for (const std::size_t layer : layers) {
       for (const Policy& policy : policies) {
         for (const Side side : {Side::kKeys, Side::kValues}) {
-          if (method_of(policy, side)) prepare(layer, *method_of(policy, side), side);
+          if (method_of(policy, side)) prepare(layer, *method_of(policy, side), side, jobs);
         }
       }
     }
+    // Calibration takes time; each head's quantizer is its own job, put into a place that is already there.
+    parallel_for(jobs.size(), options.threads, [&](std::size_t j) { make(jobs[j]); });
   }
 
-  /// Null when the policy leaves this side alone.
-  const VectorQuantizer* find(const Policy& policy, Side side, std::size_t layer, std::size_t head) const {
+  /// Empty when the policy leaves this side alone.
+  SideQuantizer find(const Policy& policy, Side side, std::size_t layer, std::size_t head) const {
     const auto& method = method_of(policy, side);
-    return method ? quantizers_.at(key(*method, side, layer, head)).get() : nullptr;
+    if (!method) return {};
+    const Quantizer& found = quantizers_.at(key(*method, side, layer, head));
+    return found.stream ? SideQuantizer(found.stream.get()) : SideQuantizer(found.rows.get());
   }
 
  private:
-  /// (method, dim, place): the place is 0, or 1 + the head's number in the dump for scales of its own.
+  struct Quantizer {
+    std::unique_ptr<VectorQuantizer> rows;
+    std::unique_ptr<quantizer::StreamingQuantizer> stream;
+  };
+  struct Job {
+    const Method* method;
+    Side side;
+    std::size_t layer;
+    std::size_t head;
+    std::optional<float> largest_magnitude;
+    Quantizer* place;
+  };
+  /// (method, dim, place): the place is 0, or 1 + the head's number in the dump for quantizers of their own.
   using Key = std::tuple<std::string, std::size_t, std::size_t, Side>;
 
-  static bool takes_scale_from_data(const Method& method) {
-    return method.has("scale") && (method.text("scale") == "tensor" || method.text("scale") == "head");
+  static bool belongs_to_head(const Method& method) {
+    return takes_scale_from_data(method) || !quantizer::codes_single_vectors(method);
   }
 
   Key key(const Method& method, Side side, std::size_t layer, std::size_t head) const {
     const std::size_t dim = dim_of(dump_.layers()[layer], side);
-    if (!takes_scale_from_data(method)) return {method.to_string(), dim, 0, Side::kKeys};
+    if (!belongs_to_head(method)) return {method.to_string(), dim, 0, Side::kKeys};
     std::size_t place = 1 + head;
     for (std::size_t l = 0; l < layer; ++l) place += dump_.layers()[l].kv_heads;
     return {method.to_string(), dim, place, side};
   }
 
-  void prepare(std::size_t layer, const Method& method, Side side) {
+  void prepare(std::size_t layer, const Method& method, Side side, std::vector<Job>& jobs) {
     const DumpLayer& shape = dump_.layers()[layer];
-    quantizer::QuantizerContext context;
-    context.seed = seed_;
-    if (!takes_scale_from_data(method)) {
-      Quantizer& shared = quantizers_[key(method, side, layer, 0)];
-      if (!shared) shared = quantizer::make_quantizer(method, dim_of(shape, side), context);
+    std::vector<float> magnitudes;
+    for (std::size_t h = 0; takes_scale_from_data(method) && h < shape.kv_heads; ++h) {
+      magnitudes.push_back(largest_magnitude(dump_, layer, side, h));
+    }
+    for (std::size_t h = 0; h < shape.kv_heads; ++h) {
+      const auto [place, fresh] = quantizers_.try_emplace(key(method, side, layer, h));
+      if (!fresh) continue;
+      Job job{&method, side, layer, h, {}, &place->second};
+      if (!magnitudes.empty()) {
+        job.largest_magnitude =
+            method.text("scale") == "head" ? magnitudes[h] : *std::max_element(magnitudes.begin(), magnitudes.end());
+      }
+      jobs.push_back(job);
+    }
+  }
+
+  void make(const Job& job) const {
+    const DumpLayer& shape = dump_.layers()[job.layer];
+    const std::size_t dim = dim_of(shape, job.side);
+    quantizer::QuantizerContext vectors;
+    vectors.seed = seed_;
+    vectors.largest_magnitude = job.largest_magnitude;
+    if (!belongs_to_head(*job.method)) {
+      job.place->rows = quantizer::make_quantizer(*job.method, dim, vectors);
       return;
     }
-    std::vector<float> magnitudes;
-    for (std::size_t h = 0; h < shape.kv_heads; ++h) magnitudes.push_back(largest_magnitude(dump_, layer, side, h));
-    for (std::size_t h = 0; h < shape.kv_heads; ++h) {
-      context.largest_magnitude =
-          method.text("scale") == "head" ? magnitudes[h] : *std::max_element(magnitudes.begin(), magnitudes.end());
-      quantizers_[key(method, side, layer, h)] = quantizer::make_quantizer(method, dim_of(shape, side), context);
+    quantizer::StreamContext context;
+    context.vectors = vectors;
+    context.first_position = dump_.first_position();
+    std::vector<float> bias;
+    Matrix<float> calibration;
+    if (job.side == Side::kKeys) {
+      context.rope = rope_of(dump_, shape);
+      bias = dump_.key_bias(job.layer, job.head);
+      context.key_bias = bias;
     }
+    if (job.method->has("calibration") && job.method->text("calibration") == "self") {
+      calibration = dump_.read(job.layer, tensor_of(job.side), job.head);
+      context.calibration = calibration.view();
+    }
+    job.place->stream = quantizer::make_streaming(*job.method, job.side, dim, context);
   }
 
   const Dump& dump_;
@@ -102,20 +163,24 @@ class QuantizerSet {
   std::map<Key, Quantizer> quantizers_;
 };
 
-SideCost cost_of(const Policy& policy, Side side, const DumpLayer& layer, const VectorQuantizer* quantizer) {
+/// The cost of one side of a layer from the bytes of all its heads and tokens.
+SideCost cost_of(const Dump& dump, const Policy& policy, Side side, const DumpLayer& layer,
+                 const quantizer::StreamBytes& bytes, SideQuantizer quantizer) {
   SideCost cost;
   const std::size_t dim = dim_of(layer, side);
-  if (quantizer == nullptr) {
+  const auto tokens = static_cast<double>(dump.tokens());
+  if (!quantizer.changes()) {
     cost.method = "exact";
-    cost.bytes_per_token =
-        layer.kv_heads * dim * (side == Side::kKeys ? layer.key_element_bytes : layer.value_element_bytes);
+    cost.bytes_per_token = static_cast<double>(
+        layer.kv_heads * dim * (side == Side::kKeys ? layer.key_element_bytes : layer.value_element_bytes));
   } else {
     cost.method = method_of(policy, side)->to_full_string();
-    cost.bytes_per_token = layer.kv_heads * quantizer->bytes_per_vector();
-    cost.metadata_bytes_per_token = layer.kv_heads * quantizer->metadata_bytes();
-    cost.expected_distortion = expected_distortion(*quantizer);
+    cost.bytes_per_token = static_cast<double>(bytes.total()) / tokens;
+    cost.metadata_bytes_per_token = static_cast<double>(bytes.metadata + bytes.shared) / tokens;
+    cost.exact_bytes_per_token = static_cast<double>(bytes.exact) / tokens;
+    if (quantizer.rows != nullptr) cost.expected_distortion = expected_distortion(*quantizer.rows);
   }
-  cost.bits_per_element = 8.0 * static_cast<double>(cost.bytes_per_token) / static_cast<double>(layer.kv_heads * dim);
+  cost.bits_per_element = 8 * cost.bytes_per_token / static_cast<double>(layer.kv_heads * dim);
   return cost;
 }
 
@@ -142,7 +207,7 @@ std::vector<PolicyResult> run_policies(const Dump& dump, std::span<const std::si
                              "methods for keys and values");
     }
   }
-  const QuantizerSet quantizers(dump, layers, policies, options.seed);
+  const QuantizerSet quantizers(dump, layers, policies, options);
   parallel_for(layers.size(), options.threads, [&](std::size_t i) { dump.require_finite(layers[i]); });
 
   struct Job {
@@ -157,8 +222,6 @@ std::vector<PolicyResult> run_policies(const Dump& dump, std::span<const std::si
       result.layer = layer;
       result.policy = p;
       const DumpLayer& shape = dump.layers()[layer];
-      result.keys = cost_of(policies[p], Side::kKeys, shape, quantizers.find(policies[p], Side::kKeys, layer, 0));
-      result.values = cost_of(policies[p], Side::kValues, shape, quantizers.find(policies[p], Side::kValues, layer, 0));
       for (std::size_t head = 0; head < shape.kv_heads; ++head) jobs.push_back({results.size(), head});
       results.push_back(std::move(result));
     }
@@ -178,6 +241,14 @@ std::vector<PolicyResult> run_policies(const Dump& dump, std::span<const std::si
     options.progress(++done, jobs.size());
   });
   for (std::size_t j = 0; j < jobs.size(); ++j) results[jobs[j].result].error.merge(errors[j]);
+  for (PolicyResult& result : results) {
+    const DumpLayer& shape = dump.layers()[result.layer];
+    const Policy& policy = policies[result.policy];
+    result.keys = cost_of(dump, policy, Side::kKeys, shape, result.error.key_bytes,
+                          quantizers.find(policy, Side::kKeys, result.layer, 0));
+    result.values = cost_of(dump, policy, Side::kValues, shape, result.error.value_bytes,
+                            quantizers.find(policy, Side::kValues, result.layer, 0));
+  }
   return results;
 }
 

@@ -59,7 +59,6 @@ std::unique_ptr<VectorQuantizer> make_centroids(const Method& method, std::size_
 }
 
 std::unique_ptr<VectorQuantizer> make_uniform(const Method& method, std::size_t dim, const QuantizerContext&) {
-  if (method.text("axis") != "token") refuse_method(method, "axis", "channel", "token, for single vectors");
   return std::make_unique<UniformRows>(grid_of(method), size_value(method, "group"), dim);
 }
 
@@ -114,29 +113,42 @@ constexpr std::array kMakers = {
     Entry{"f32", make_float<FloatType::kF32>},
 };
 
-void refuse_options_beyond_single_vectors(const Method& method) {
-  constexpr std::pair<std::string_view, std::string_view> kNeutral[] = {
-      {"match", "none"},       {"segments", "1"}, {"centre", "none"}, {"align", "none"}, {"bias", "none"},
-      {"calibration", "none"}, {"sink", "0"},     {"residual", "0"},  {"exact", "f16"}};
-  for (const auto& [name, neutral] : kNeutral) {
-    if (method.has(name) && method.text(name) != neutral) {
-      refuse_method(method, name, method.text(name), std::string(neutral) + ", for single vectors");
-    }
+/// Options that concern more than single vectors, and the values that ask for nothing.
+constexpr std::pair<std::string_view, std::string_view> kBeyondVectors[] = {
+    {"match", "none"}, {"segments", "1"},       {"centre", "none"}, {"align", "none"}, {"bias", "none"},
+    {"axis", "token"}, {"calibration", "none"}, {"sink", "0"},      {"residual", "0"}, {"exact", "f16"}};
+
+const std::pair<std::string_view, std::string_view>* option_beyond_vectors(const Method& method) {
+  for (const auto& option : kBeyondVectors) {
+    if (method.has(option.first) && method.text(option.first) != option.second) return &option;
   }
+  return nullptr;
+}
+
+const Entry* entry_of(const Method& method) {
+  for (const Entry& entry : kMakers) {
+    if (entry.family == method.family()) return &entry;
+  }
+  return nullptr;
 }
 
 }  // namespace
 
+bool codes_single_vectors(const Method& method) {
+  return entry_of(method) != nullptr && option_beyond_vectors(method) == nullptr;
+}
+
 std::unique_ptr<VectorQuantizer> make_quantizer(const Method& method, std::size_t dim,
                                                 const QuantizerContext& context) {
-  for (const Entry& entry : kMakers) {
-    if (entry.family != method.family()) continue;
-    refuse_options_beyond_single_vectors(method);
-    auto quantizer = entry.make(method, dim, context);
-    if (entry.has_own_rotation || method.text("rotation") == "none") return quantizer;
-    return std::make_unique<TransformedQuantizer>(rotation_of(method, dim, context), std::move(quantizer));
+  const Entry* entry = entry_of(method);
+  if (entry == nullptr) refuse_method(method, "method", method.family(), "a quantizer of single vectors");
+  if (const auto* option = option_beyond_vectors(method)) {
+    refuse_method(method, option->first, method.text(option->first),
+                  std::string(option->second) + ", for single vectors");
   }
-  refuse_method(method, "method", method.family(), "a quantizer of single vectors");
+  auto quantizer = entry->make(method, dim, context);
+  if (entry->has_own_rotation || method.text("rotation") == "none") return quantizer;
+  return std::make_unique<TransformedQuantizer>(rotation_of(method, dim, context), std::move(quantizer));
 }
 
 }  // namespace orthant::quantizer

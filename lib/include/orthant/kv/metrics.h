@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -60,6 +61,15 @@ struct VisibleTokens {
   std::size_t last = 0;
 };
 
+/// Tokens whose values one query reads exactly although others read them coded: 0, ..., sinks - 1 and those from
+/// `recent` on (KIVI's window, attention sinks).
+struct ExactTokens {
+  std::size_t sinks = 0;
+  std::size_t recent = std::numeric_limits<std::size_t>::max();
+
+  bool contains(std::size_t token) const { return token < sinks || token >= recent; }
+};
+
 /// Exact attention and attention over a changed cache side by side, one block of tokens after the other, so that no
 /// buffer grows with the number of tokens: sums over tokens are kept relative to the largest score so far and rescaled
 /// when it grows (Milakov & Gimelshein 2018). Scores come from single-precision products, exponentials and sums over
@@ -75,6 +85,10 @@ class AttentionComparison {
   ///   values, values_hat (n, value_dim). Entries of tokens that a query does not see are ignored.
   void add_block(std::size_t first, MatrixView<const float> scores, MatrixView<const float> score_errors,
                  MatrixView<const float> values, MatrixView<const float> values_hat);
+  /// The same where query i reads the tokens of exact[i] as values_exact (n, value_dim) instead of values_hat.
+  void add_block(std::size_t first, MatrixView<const float> scores, MatrixView<const float> score_errors,
+                 MatrixView<const float> values, MatrixView<const float> values_hat,
+                 MatrixView<const float> values_exact, std::span<const ExactTokens> exact);
 
   /// The errors over all queries. Every query must have been shown at least one visible token.
   AttentionError result() const;

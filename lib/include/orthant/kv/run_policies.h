@@ -17,8 +17,9 @@ namespace orthant::kv {
 /// One side of a layer's cache under a policy.
 struct SideCost {
   std::string method;                         ///< every option spelled out; "exact" when the side is left alone
-  std::size_t bytes_per_token = 0;            ///< all KV heads; for "exact", in the dump's own type
-  std::size_t metadata_bytes_per_token = 0;   ///< of these, scales, norms and the like
+  double bytes_per_token = 0;                 ///< all KV heads, over the dump's tokens; "exact": in the dump's own type
+  double metadata_bytes_per_token = 0;        ///< of these, scales, norms, outliers, shared levels and the like
+  double exact_bytes_per_token = 0;           ///< of these, tokens kept as floats: sinks and recent windows
   double bits_per_element = 0;                ///< 8 bytes_per_token / (KV heads * dim)
   std::optional<double> expected_distortion;  ///< relative distortion that theory gives, where it does, for any rows
 };

@@ -24,6 +24,8 @@ struct FlushSchedule {
   std::size_t coded_when_read(std::size_t tokens) const {
     return coded(before_read ? tokens : std::max<std::size_t>(tokens, 1) - 1);
   }
+  /// False when every token is coded before any query reads it.
+  bool keeps_exact_tokens() const { return sinks > 0 || keep > 0 || step > 1 || !before_read; }
   /// True when a query reading T tokens sees token j exactly.
   bool exact_when_read(std::size_t j, std::size_t tokens) const {
     return j < sinks || j >= sinks + coded_when_read(tokens);

@@ -19,6 +19,10 @@ struct QuantizerContext {
   std::optional<float> largest_magnitude;
 };
 
+/// True when every option of the method concerns single vectors: what make_quantizer can make. Other methods code runs
+/// of tokens or need positions, and are made by make_streaming.
+bool codes_single_vectors(const Method& method);
+
 /// The quantizer of single vectors that the method names; describe() of the result parses to the same method.
 /// Throws InvalidArgument for a method of runs of tokens or with options that need more than single vectors (kivi,
 /// kvquant, uniform with axis=channel, sink, residual, bias, match, ...), for a dimension the format cannot take, and

@@ -25,6 +25,13 @@ struct StreamBytes {
   std::size_t shared = 0;    ///< once for the stream: levels, thresholds, a bias
 
   std::size_t total() const { return payload + metadata + exact + shared; }
+  StreamBytes& operator+=(const StreamBytes& other) {
+    payload += other.payload;
+    metadata += other.metadata;
+    exact += other.exact;
+    shared += other.shared;
+    return *this;
+  }
   friend bool operator==(const StreamBytes&, const StreamBytes&) = default;
 };
 
