@@ -21,6 +21,20 @@ const char* const kRowMethods[] = {"turbo-mse:4",
                                    "eden:2",
                                    "eden:4,scale=matched",
                                    "eden:5,scale=mse,rotation=kac:3",
+                                   "turbo-prod:1",
+                                   "turbo-prod:4",
+                                   "turbo-prod:3,sketch=orthogonal,gamma=constant",
+                                   "turbo-prod:8,sketch=hadamard,norm=f32,rotation=hadamard:3",
+                                   "qjl:256",
+                                   "qjl:100,sketch=orthogonal,norm=f32",
+                                   "rabitq:1",
+                                   "rabitq:4",
+                                   "rabitq:8,bounds=1,norm=f32,rotation=hadamard:3",
+                                   "rabitq:3,search=fast,bounds=1",
+                                   "rabitq:5,scale=mse",
+                                   "polar:4",
+                                   "polar:6,norm=f32,rotation=hadamard:3",
+                                   "split:3+2,channels=16",
                                    "uniform:4",
                                    "uniform:2,group=16",
                                    "uniform:3,group=32,sym=1,meta=f32",
@@ -50,7 +64,10 @@ const char* const kRowMethods[] = {"turbo-mse:4",
                                    "f32",
                                    "f32,rotation=fht-kac"};
 
-constexpr QuantizerContext kContext = {.seed = 3, .index = 0, .largest_magnitude = 8.0F};
+const QuantizerContext kContext = {.seed = 3,
+                                   .index = 0,
+                                   .largest_magnitude = 8.0F,
+                                   .outlier_channels = {0, 1, 2, 3, 8, 9, 10, 11, 20, 21, 22, 23, 40, 41, 62, 63}};
 
 std::unique_ptr<VectorQuantizer> make(std::string_view text, std::size_t dim) {
   return make_quantizer(parse_method(text), dim, kContext);
@@ -69,6 +86,19 @@ TEST(MakeQuantizer, PayloadIsTheCodesAndTheRestIsMetadata) {
     const auto quantizer = make(text, 96 * 2);
     const std::size_t payload = quantizer->bytes_per_vector() - quantizer->metadata_bytes();
     const std::string family(method.family());
+    if (family == "split") {
+      EXPECT_EQ(payload * 8, 3U * 16 + 2U * 176);
+      continue;
+    }
+    if (family == "polar") {  // a half of the coordinates at b bits, 7/16 at b - 2
+      EXPECT_EQ(payload * 8, static_cast<std::size_t>(method.integer("bits")) * 96 +
+                                 static_cast<std::size_t>(method.integer("bits") - 2) * 84);
+      continue;
+    }
+    if (family == "qjl") {
+      EXPECT_EQ(payload, (static_cast<std::size_t>(method.integer("rows")) + 7) / 8);
+      continue;
+    }
     const int bits = method.has("bits")                    ? static_cast<int>(method.integer("bits"))
                      : family == "fp8" || family == "q8_0" ? 8
                      : family.starts_with("q5")            ? 5

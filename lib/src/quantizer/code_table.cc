@@ -100,4 +100,13 @@ double CodeTable::dot(std::span<const float> p, std::span<const std::uint8_t> co
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
+double CodeTable::square(std::span<const std::uint8_t> codes) const {
+  double sum = 0;
+  for (const std::uint8_t code : codes) {
+    const double c = centroids_[code];
+    sum += c * c;
+  }
+  return sum;
+}
+
 }  // namespace orthant::quantizer

@@ -10,8 +10,14 @@
 #include "orthant/quantizer/fp4_format.h"
 #include "orthant/quantizer/fp8_format.h"
 #include "orthant/quantizer/ggml_format.h"
+#include "orthant/quantizer/polar.h"
+#include "orthant/quantizer/qjl.h"
+#include "orthant/quantizer/rabitq.h"
+#include "orthant/quantizer/sketch.h"
+#include "orthant/quantizer/split_channels.h"
 #include "orthant/quantizer/transformed_quantizer.h"
 #include "orthant/quantizer/turbo_mse.h"
+#include "orthant/quantizer/turbo_prod.h"
 #include "orthant/quantizer/uniform_rows.h"
 #include "orthant/transform/make_rotation.h"
 #include "quantizer/method_values.h"
@@ -49,13 +55,75 @@ ScaleRule scale_rule(const Method& method) {
   return name == "unbiased" ? ScaleRule::kUnbiased : name == "mse" ? ScaleRule::kMse : ScaleRule::kMatched;
 }
 
+ScaleFormat scale_format(const Method& method) {
+  return method.text("norm") == "f32" ? ScaleFormat::kFloat : ScaleFormat::kHalf;
+}
+
+codebook::Codebook sphere_book(std::size_t dim, long long bits) {
+  return codebook::sphere_codebook(static_cast<std::int64_t>(dim), static_cast<int>(bits));
+}
+
+std::shared_ptr<const Sketch> sketch_of(const Method& method, std::size_t dim, std::size_t rows,
+                                        const QuantizerContext& context) {
+  const std::string& name = method.text("sketch");
+  const SketchKind kind = name == "gaussian"     ? SketchKind::kGaussian
+                          : name == "orthogonal" ? SketchKind::kOrthogonal
+                                                 : SketchKind::kHadamard;
+  return std::make_shared<const Sketch>(kind, dim, rows, context.seed, context.index);
+}
+
 /// turbo-mse and eden: the same codes, other scales.
 std::unique_ptr<VectorQuantizer> make_centroids(const Method& method, std::size_t dim,
                                                 const QuantizerContext& context) {
-  const ScaleFormat format = method.text("norm") == "f32" ? ScaleFormat::kFloat : ScaleFormat::kHalf;
-  auto book = codebook::sphere_codebook(static_cast<std::int64_t>(dim), static_cast<int>(method.integer("bits")));
-  return std::make_unique<TurboMse>(rotation_of(method, dim, context), std::move(book),
-                                    TurboMseOptions{scale_rule(method), format});
+  return std::make_unique<TurboMse>(rotation_of(method, dim, context), sphere_book(dim, method.integer("bits")),
+                                    TurboMseOptions{scale_rule(method), scale_format(method)});
+}
+
+std::unique_ptr<VectorQuantizer> make_turbo_prod(const Method& method, std::size_t dim,
+                                                 const QuantizerContext& context) {
+  const ResidualNorm residual = method.text("gamma") == "stored" ? ResidualNorm::kStored : ResidualNorm::kConstant;
+  return std::make_unique<TurboProd>(rotation_of(method, dim, context), sphere_book(dim, method.integer("bits") - 1),
+                                     sketch_of(method, dim, dim, context),
+                                     TurboProdOptions{residual, scale_format(method)});
+}
+
+std::unique_ptr<VectorQuantizer> make_qjl(const Method& method, std::size_t dim, const QuantizerContext& context) {
+  const auto rows = static_cast<std::size_t>(method.integer("rows"));
+  return std::make_unique<Qjl>(rotation_of(method, dim, context), sketch_of(method, dim, rows, context),
+                               scale_format(method));
+}
+
+std::unique_ptr<VectorQuantizer> make_rabitq(const Method& method, std::size_t dim, const QuantizerContext& context) {
+  const GridSearch search = method.text("search") == "exact" ? GridSearch::kExact : GridSearch::kFast;
+  return std::make_unique<Rabitq>(
+      rotation_of(method, dim, context), static_cast<int>(method.integer("bits")),
+      RabitqOptions{search, scale_format(method), method.integer("bounds") == 1, scale_rule(method)});
+}
+
+std::unique_ptr<VectorQuantizer> make_polar(const Method& method, std::size_t dim, const QuantizerContext& context) {
+  return std::make_unique<Polar>(rotation_of(method, dim, context), static_cast<int>(method.integer("bits")),
+                                 scale_format(method));
+}
+
+std::unique_ptr<VectorQuantizer> make_split(const Method& method, std::size_t dim, const QuantizerContext& context) {
+  const auto count = static_cast<std::size_t>(method.integer("channels"));
+  if (count >= dim || context.outlier_channels.size() != count) {
+    refuse_method(method, "channels",
+                  std::to_string(context.outlier_channels.size()) + " chosen of " + std::to_string(dim),
+                  std::to_string(count) + ", fewer than all, chosen by calibration or from the data");
+  }
+  const std::string& bits = method.text("bits");
+  const std::size_t plus = bits.find('+');
+  const auto part = [&](std::size_t width, const std::string& its_bits, std::uint64_t index) {
+    return std::make_shared<const TurboMse>(
+        transform::make_rotation(method.text("rotation"), width, context.seed, index),
+        sphere_book(width, std::stoi(its_bits)), TurboMseOptions{ScaleRule::kRaw, scale_format(method)});
+  };
+  // The two rotations must not come from the same numbers.
+  constexpr std::uint64_t kRest = std::uint64_t{1} << 63;
+  return std::make_unique<SplitChannels>(context.outlier_channels, part(count, bits.substr(0, plus), context.index),
+                                         part(dim - count, bits.substr(plus + 1), context.index | kRest),
+                                         method.to_string());
 }
 
 std::unique_ptr<VectorQuantizer> make_uniform(const Method& method, std::size_t dim, const QuantizerContext&) {
@@ -98,6 +166,11 @@ struct Entry {
 constexpr std::array kMakers = {
     Entry{"turbo-mse", make_centroids, true},
     Entry{"eden", make_centroids, true},
+    Entry{"turbo-prod", make_turbo_prod, true},
+    Entry{"qjl", make_qjl, true},
+    Entry{"rabitq", make_rabitq, true},
+    Entry{"polar", make_polar, true},
+    Entry{"split", make_split, true},
     Entry{"uniform", make_uniform},
     Entry{"fp8", make_fp8},
     Entry{"nvfp4", make_nvfp4},

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "orthant/core/error.h"
-#include "orthant/core/rng.h"
 #include "transform/dense_map.h"
 #include "transform/row_shapes.h"
 
@@ -16,7 +15,10 @@ using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::Ro
 
 }  // namespace
 
-Haar::Haar(std::size_t dim, std::uint64_t seed, std::uint64_t index) {
+Haar::Haar(std::size_t dim, std::uint64_t seed, std::uint64_t index)
+    : Haar(dim, RngStream(seed, Domain::kRotation, index)) {}
+
+Haar::Haar(std::size_t dim, RngStream rng) {
   require_dim("Haar", dim);
   constexpr std::size_t kLargest = 1U << 15;  // sgemm's 32-bit indices, with room; 12 GB of matrix
   if (dim > kLargest) {
@@ -24,7 +26,6 @@ Haar::Haar(std::size_t dim, std::uint64_t seed, std::uint64_t index) {
   }
   use_one_blas_thread();
   exact_ = Matrix<double>(dim, dim);
-  RngStream rng(seed, Domain::kRotation, index);
   rng.fill_normal(std::span(exact_.data(), dim * dim));
 
   const auto n = static_cast<Eigen::Index>(dim);

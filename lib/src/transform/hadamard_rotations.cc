@@ -9,6 +9,10 @@
 namespace orthant::transform {
 
 FastRotation randomized_hadamard(std::size_t dim, int rounds, std::uint64_t seed, std::uint64_t index) {
+  return randomized_hadamard(dim, rounds, RngStream(seed, Domain::kRotation, index));
+}
+
+FastRotation randomized_hadamard(std::size_t dim, int rounds, RngStream rng) {
   if (rounds < 1 || rounds > 64) {
     throw_invalid_argument("randomized_hadamard", "rounds", std::to_string(rounds), "1 to 64");
   }
@@ -18,7 +22,6 @@ FastRotation randomized_hadamard(std::size_t dim, int rounds, std::uint64_t seed
           ? "none in the worst case: inputs with few non-zero coordinates stay far from the sphere's law"
           : "coordinates are sums of many random signs, near the sphere's law for large d; no exact law, no bound");
   const std::size_t n = std::bit_floor(dim);
-  RngStream rng(seed, Domain::kRotation, index);
   for (int round = 0; round < rounds; ++round) {
     rotation.add_signs(rng);
     rotation.add_hadamard(0, n);

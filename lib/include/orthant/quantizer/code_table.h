@@ -30,6 +30,8 @@ class CodeTable {
   void decode(std::span<const std::uint8_t> codes, std::span<float> y) const;
   /// sum_j p_j c_{codes[j]}, products and sum in double.
   double dot(std::span<const float> p, std::span<const std::uint8_t> codes) const;
+  /// sum_j c_{codes[j]}^2, likewise.
+  double square(std::span<const std::uint8_t> codes) const;
 
  private:
   int bits_;

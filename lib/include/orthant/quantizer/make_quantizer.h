@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "orthant/quantizer/method.h"
 #include "orthant/quantizer/vector_quantizer.h"
@@ -16,7 +17,9 @@ struct QuantizerContext {
   /// Distinguishes the random maps of heads and layers that share a seed.
   std::uint64_t index = 0;
   /// max |x| over the tensor (scale=tensor) or the head (scale=head), from calibration or from the data itself.
-  std::optional<float> largest_magnitude;
+  std::optional<float> largest_magnitude = std::nullopt;
+  /// For split: the channels that get more bits, from calibration or from the data (loudest_channels).
+  std::vector<std::size_t> outlier_channels = {};
 };
 
 /// True when every option of the method concerns single vectors: what make_quantizer can make. Other methods code runs

@@ -8,8 +8,8 @@
 
 #include "orthant/codebook/codebook.h"
 #include "orthant/quantizer/code_table.h"
+#include "orthant/quantizer/rotated_quantizer.h"
 #include "orthant/quantizer/scale.h"
-#include "orthant/quantizer/vector_quantizer.h"
 #include "orthant/transform/transform.h"
 
 namespace orthant::quantizer {
@@ -29,48 +29,43 @@ struct TurboMseOptions {
 /// codebook().distortion(): exact at every d, by exchangeability; no independence is used. A map A that is not
 /// orthogonal codes y = A x / |A x| with n = |A x|.
 ///
-/// Norms and sums are taken in double: no finite x overflows or underflows. Codes of x and of 2^k x are the same.
-/// Zero rows: scale 0, codes 0, decoded exactly. Refused (InvalidArgument, before anything is written): rows with a NaN
-/// or an infinity, and |x| outside what the format of the scale holds (stored_scale). A scale that leaves that range
-/// only by its factor S is refused too, when rows before it have been coded.
-class TurboMse final : public VectorQuantizer {
+/// A scale that leaves its format's range only by the factor S is refused when rows before it have been coded; every
+/// other refusal comes first, see RotatedQuantizer.
+class TurboMse final : public RotatedQuantizer {
  public:
   /// 0 to 8 bits. Throws InvalidArgument unless book.dim() is rotation->dim(): a codebook belongs to the dimension of
   /// the vector that was normalised.
   TurboMse(std::shared_ptr<const transform::Transform> rotation, codebook::Codebook book, TurboMseOptions options = {});
 
-  std::size_t dim() const override { return rotation_->dim(); }
-  std::size_t bytes_per_vector() const override { return scale_bytes(options_.format) + code_bytes_; }
   /// "turbo-mse:B" for kRaw and "eden:B" otherwise, with the options that are not the grammar's defaults.
-  std::size_t metadata_bytes() const override { return scale_bytes(options_.format); }
   std::string describe() const override;
-  std::size_t workspace_bytes(std::size_t rows) const override;
-  void encode(MatrixView<const float> x, MatrixView<std::uint8_t> packed, Workspace& work) const override;
-  void decode(MatrixView<const std::uint8_t> packed, MatrixView<float> x_hat, Workspace& work) const override;
-  void estimate(std::span<const float> query, MatrixView<const std::uint8_t> packed, std::span<float> estimates,
-                Workspace& work) const override;
 
-  /// encode before packing, for callers with a layout of their own.
+  /// encode before packing, for callers with a layout of their own; the workspace is that of encode.
   /// x: (n, d) -> codes: (n, d), one code a byte; scales: (n), as they read back from a packed row.
   void encode_codes(MatrixView<const float> x, MatrixView<std::uint8_t> codes, std::span<float> scales,
                     Workspace& work) const;
 
   int bits() const { return table_.bits(); }
-  const transform::Transform& rotation() const { return *rotation_; }
   const codebook::Codebook& book() const { return book_; }
   const CodeTable& table() const { return table_; }
   const TurboMseOptions& options() const { return options_; }
 
- private:
-  void check_rows(MatrixView<const float> x) const;
-  void encode_block(MatrixView<const float> x, std::size_t first_row, MatrixView<std::uint8_t> codes,
-                    std::span<float> scales, Workspace& work) const;
+ protected:
+  void encode_direction(std::span<const float> y, double length, std::size_t row, std::span<std::uint8_t> packed,
+                        Workspace& work) const override;
+  float decode_direction(std::span<const std::uint8_t> packed, std::span<float> y_hat, Workspace& work) const override;
+  void estimate_rows(std::span<const float> p, MatrixView<const std::uint8_t> packed, std::span<float> estimates,
+                     Workspace& work) const override;
+  std::size_t scratch_bytes() const override;
 
-  std::shared_ptr<const transform::Transform> rotation_;
+ private:
+  /// Codes of y and the scale to store.
+  float code_direction(std::span<const float> y, double length, std::size_t row, std::span<std::uint8_t> codes) const;
+  void unpack(std::span<const std::uint8_t> packed, std::span<std::uint8_t> codes) const;
+
   codebook::Codebook book_;
   CodeTable table_;
   TurboMseOptions options_;
-  std::size_t code_bytes_;
 };
 
 }  // namespace orthant::quantizer

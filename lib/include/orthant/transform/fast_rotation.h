@@ -79,6 +79,8 @@ class FastRotation final : public Rotation {
 /// r = 1 has no worst-case guarantee: it takes e_1 to a vector of equal magnitudes, and a codebook made for the sphere
 /// misses Theorem 1's bound on it (d = 128, 2 bits: 0.2552 > 0.1700). r >= 2 with fresh signs repairs that; 3 is usual.
 FastRotation randomized_hadamard(std::size_t dim, int rounds, std::uint64_t seed, std::uint64_t index = 0);
+/// The same with signs from any stream.
+FastRotation randomized_hadamard(std::size_t dim, int rounds, RngStream rng);
 
 /// "fht-kac": RaBitQ's fast rotation: four rounds of signs, hadamard on the first n coordinates (even rounds) or the
 /// last n (odd rounds), then halves when d > n.

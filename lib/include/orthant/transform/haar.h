@@ -6,6 +6,7 @@
 #include <string>
 
 #include "orthant/core/matrix_view.h"
+#include "orthant/core/rng.h"
 #include "orthant/transform/rotation.h"
 
 namespace orthant::transform {
@@ -26,6 +27,8 @@ class Haar final : public Rotation {
  public:
   /// Throws InvalidArgument for dim = 0. `index` tells apart several rotations of one seed.
   Haar(std::size_t dim, std::uint64_t seed, std::uint64_t index = 0);
+  /// The same from the next dim^2 normals of any stream: sketches have a domain of their own.
+  Haar(std::size_t dim, RngStream rng);
 
   std::size_t dim() const override { return exact_.rows(); }
   std::string describe() const override { return "haar"; }
