@@ -179,6 +179,7 @@ int run(const Options& options, Streams streams, const Invocation& invocation) {
     throw InvalidArgument("bench: --dim, --cached and --memory must be positive");
   }
   const std::string target = options.target.empty() ? cache::chosen_target() : options.target;
+  cache::read_through({}, target);  // an unusable target is refused before any work
   const Matrix<float> source = source_rows(options);
   std::vector<Row> rows;
   for (const auto& [place, keys] :

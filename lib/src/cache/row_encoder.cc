@@ -18,8 +18,6 @@ constexpr int kMaxCountedBits = 5;
 constexpr float kSmallestSquare = 0x1p-80F;
 constexpr float kLargestSquare = 0x1p100F;
 
-const kernels::KernelTable& as_table(const void* table) { return *static_cast<const kernels::KernelTable*>(table); }
-
 /// <c, y> and |c|^2.
 std::pair<double, double> code_moments(std::span<const float> y, float factor, std::span<const std::uint8_t> codes,
                                        std::span<const float> centroids) {
@@ -72,7 +70,7 @@ void RowEncoder::encode(MatrixView<const float> x, MatrixView<std::uint8_t> code
   require_size(kWhere, "rows of y", y.rows(), x.rows());
   require_finite(kWhere, "value", x);
 
-  const kernels::KernelTable& table = as_table(table_);
+  const kernels::KernelTable& table = *table_;
   const quantizer::CodeTable& code_table = quantizer_->table();
   quantizer_->rotation().apply_keys(x, y, work);
   const bool orthogonal = quantizer_->rotation().orthogonal();

@@ -19,60 +19,78 @@ inline unsigned read_rows(const std::byte* rows, std::size_t count) {
 }
 
 /// exp(x) for -infinity <= x <= 0 as 2^k exp(r), k = round(x / ln 2), |r| <= ln 2 / 2 + tiny. r by Cody and Waite
-/// (1980) with ln 2 in two parts, the first of 15 bits so that k * kLn2High is exact; exp(r) by its Taylor polynomial
+/// (1980) with ln 2 in two parts, the first of 16 bits so that k * kLn2High is exact; exp(r) by its Taylor polynomial
 /// of degree 7: the remainder is below (ln 2 / 2)^8 / 8! = 5.2e-9 < 2^-27 relative, rounding adds the rest of the
 /// 2^-22.
-ORTHANT_INLINE float exponential(float x) {
+ORTHANT_INLINE Vec::Float exponential(Vec::Float x) {
+  constexpr float kLowest = -87.0F;
   constexpr float kLn2High = 0.693145751953125F;
   constexpr float kLn2Low = 1.42860682030941723212e-6F;
-  const float clamped = x > -87.0F ? x : -87.0F;
-  const auto k = static_cast<std::int32_t>(clamped * 1.44269504088896340736F - 0.5F);
-  const auto kf = static_cast<float>(k);
-  const float r = (clamped - kf * kLn2High) - kf * kLn2Low;
-  float p = 1.0F / 5040;
-  p = p * r + 1.0F / 720;
-  p = p * r + 1.0F / 120;
-  p = p * r + 1.0F / 24;
-  p = p * r + 1.0F / 6;
-  p = p * r + 0.5F;
-  p = p * r + 1.0F;
-  p = p * r + 1.0F;
-  const float power = std::bit_cast<float>((k + 127) << 23);
-  return x > -87.0F ? p * power : 0.0F;
+  constexpr float kCoefficients[] = {1.0F / 720, 1.0F / 120, 1.0F / 24, 1.0F / 6, 0.5F, 1.0F, 1.0F};
+  const Vec::Float clamped = Vec::max(x, Vec::splat_float(kLowest));
+  const Vec::Float quotient = Vec::mul(clamped, Vec::splat_float(1.44269504088896340736F));
+  const Vec::Word k = Vec::truncate(Vec::add(quotient, Vec::splat_float(-0.5F)));
+  const Vec::Float kf = Vec::to_float(k);
+  const Vec::Float r =
+      Vec::add(Vec::add(clamped, Vec::mul(kf, Vec::splat_float(-kLn2High))), Vec::mul(kf, Vec::splat_float(-kLn2Low)));
+  Vec::Float p = Vec::splat_float(1.0F / 5040);
+  ORTHANT_UNROLL
+  for (std::size_t i = 0; i < 7; ++i) p = Vec::add(Vec::mul(p, r), Vec::splat_float(kCoefficients[i]));
+  const Vec::Float power = Vec::as_float(Vec::template shift<-23>(Vec::add_words(k, Vec::splat(127))));
+  return Vec::zero_unless_above(Vec::mul(p, power), x, kLowest);
 }
 
+/// Sixteen chains, whatever the width of a vector.
+inline constexpr std::size_t kChains = 16;
+inline constexpr std::size_t kChainVectors = kChains / Vec::kLanes;
+
 inline float largest_of(const float* scores, std::size_t n) {
-  constexpr std::size_t kLargest = 16;
-  float largest[kLargest];
-  for (std::size_t j = 0; j < kLargest; ++j) largest[j] = scores[0];
+  float lanes[kChains];
+  Vec::Float largest[kChainVectors];
+  for (std::size_t v = 0; v < kChainVectors; ++v) largest[v] = Vec::splat_float(scores[0]);
   std::size_t i = 0;
-  for (; i + kLargest <= n; i += kLargest) {
-    for (std::size_t j = 0; j < kLargest; ++j) largest[j] = scores[i + j] > largest[j] ? scores[i + j] : largest[j];
+  for (; i + kChains <= n; i += kChains) {
+    ORTHANT_UNROLL
+    for (std::size_t v = 0; v < kChainVectors; ++v) {
+      largest[v] = Vec::max(largest[v], Vec::load_float(scores + i + v * Vec::kLanes));
+    }
   }
-  for (; i < n; ++i) largest[0] = std::max(largest[0], scores[i]);
-  for (std::size_t j = 1; j < kLargest; ++j) largest[0] = std::max(largest[0], largest[j]);
-  return largest[0];
+  for (std::size_t v = 0; v < kChainVectors; ++v) Vec::store_float(lanes + v * Vec::kLanes, largest[v]);
+  for (; i < n; ++i) lanes[0] = std::max(lanes[0], scores[i]);
+  return *std::max_element(lanes, lanes + kChains);
 }
 
 inline float exponentials(float* scores, std::size_t n, float largest) {
-  constexpr std::size_t kSums = 16;
-  float sums[kSums] = {};
-  std::size_t i = 0;
-  for (; i + kSums <= n; i += kSums) {
-    for (std::size_t j = 0; j < kSums; ++j) {
-      const float e = exponential(scores[i + j] - largest);
-      scores[i + j] = e;
-      sums[j] += e;
+  const Vec::Float minus_largest = Vec::splat_float(-largest);
+  Vec::Float sums[kChainVectors];
+  for (std::size_t v = 0; v < kChainVectors; ++v) sums[v] = Vec::splat_float(0);
+  const auto whole = n / kChains * kChains;
+  for (std::size_t i = 0; i < whole; i += kChains) {
+    ORTHANT_UNROLL
+    for (std::size_t v = 0; v < kChainVectors; ++v) {
+      float* const at = scores + i + v * Vec::kLanes;
+      const Vec::Float e = exponential(Vec::add(Vec::load_float(at), minus_largest));
+      Vec::store_float(at, e);
+      sums[v] = Vec::add(sums[v], e);
     }
   }
-  for (std::size_t j = 0; i < n; ++i, ++j) {
-    scores[i] = exponential(scores[i] - largest);
-    sums[j] += scores[i];
+  if (whole < n) {
+    float tail[kChains];
+    for (std::size_t j = 0; j < kChains; ++j)
+      tail[j] = whole + j < n ? scores[whole + j] : -std::numeric_limits<float>::infinity();
+    for (std::size_t v = 0; v < kChainVectors; ++v) {
+      const Vec::Float e = exponential(Vec::add(Vec::load_float(tail + v * Vec::kLanes), minus_largest));
+      Vec::store_float(tail + v * Vec::kLanes, e);
+      sums[v] = Vec::add(sums[v], e);
+    }
+    std::copy(tail, tail + (n - whole), scores + whole);
   }
-  for (std::size_t half = kSums / 2; half > 0; half /= 2) {
-    for (std::size_t j = 0; j < half; ++j) sums[j] += sums[j + half];
+  float lanes[kChains];
+  for (std::size_t v = 0; v < kChainVectors; ++v) Vec::store_float(lanes + v * Vec::kLanes, sums[v]);
+  for (std::size_t half = kChains / 2; half > 0; half /= 2) {
+    for (std::size_t j = 0; j < half; ++j) lanes[j] += lanes[j + half];
   }
-  return sums[0];
+  return lanes[0];
 }
 
 /// sum_j x_j^2 in sixteen chains.

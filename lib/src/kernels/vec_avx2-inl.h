@@ -98,6 +98,12 @@ struct Vec : Products {
   }
   static Float to_float(Word x) { return _mm256_cvtepi32_ps(x); }
   static Float as_float(Word x) { return _mm256_castsi256_ps(x); }
+  static Float max(Float a, Float b) { return _mm256_max_ps(a, b); }
+  static Word truncate(Float x) { return _mm256_cvttps_epi32(x); }
+  static Word add_words(Word a, Word b) { return _mm256_add_epi32(a, b); }
+  static Float zero_unless_above(Float y, Float x, float limit) {
+    return _mm256_and_ps(y, _mm256_cmp_ps(x, _mm256_set1_ps(limit), _CMP_GT_OQ));
+  }
   static Float add(Float a, Float b) { return _mm256_add_ps(a, b); }
   static Float mul(Float a, Float b) { return _mm256_mul_ps(a, b); }
   static Float fma(Float a, Float b, Float c) { return _mm256_fmadd_ps(a, b, c); }

@@ -72,6 +72,12 @@ struct Vec : Products {
   }
   static Float to_float(Word x) { return _mm512_cvtepi32_ps(x); }
   static Float as_float(Word x) { return _mm512_castsi512_ps(x); }
+  static Float max(Float a, Float b) { return _mm512_max_ps(a, b); }
+  static Word truncate(Float x) { return _mm512_cvttps_epi32(x); }
+  static Word add_words(Word a, Word b) { return _mm512_add_epi32(a, b); }
+  static Float zero_unless_above(Float y, Float x, float limit) {
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, _mm512_set1_ps(limit), _CMP_GT_OQ), y);
+  }
   static Float add(Float a, Float b) { return _mm512_add_ps(a, b); }
   static Float mul(Float a, Float b) { return _mm512_mul_ps(a, b); }
   static Float fma(Float a, Float b, Float c) { return _mm512_fmadd_ps(a, b, c); }

@@ -100,6 +100,12 @@ struct Vec {
   }
   static Float to_float(Word x) { return vcvtq_f32_s32(vreinterpretq_s32_u32(x)); }
   static Float as_float(Word x) { return vreinterpretq_f32_u32(x); }
+  static Float max(Float a, Float b) { return vmaxq_f32(a, b); }
+  static Word truncate(Float x) { return vreinterpretq_u32_s32(vcvtq_s32_f32(x)); }
+  static Word add_words(Word a, Word b) { return vaddq_u32(a, b); }
+  static Float zero_unless_above(Float y, Float x, float limit) {
+    return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(y), vcgtq_f32(x, vdupq_n_f32(limit))));
+  }
   static Float add(Float a, Float b) { return vaddq_f32(a, b); }
   static Float mul(Float a, Float b) { return vmulq_f32(a, b); }
   static Float fma(Float a, Float b, Float c) { return vfmaq_f32(c, a, b); }

@@ -91,6 +91,12 @@ struct Vec {
   }
   static Float to_float(Word x) { return static_cast<float>(static_cast<std::int32_t>(x)); }
   static Float as_float(Word x) { return std::bit_cast<float>(x); }
+  static Float max(Float a, Float b) { return a > b ? a : b; }
+  /// Toward zero, as 32-bit integers.
+  static Word truncate(Float x) { return static_cast<Word>(static_cast<std::int32_t>(x)); }
+  static Word add_words(Word a, Word b) { return a + b; }
+  /// y where x > limit, else 0.
+  static Float zero_unless_above(Float y, Float x, float limit) { return x > limit ? y : 0.0F; }
   static Float add(Float a, Float b) { return a + b; }
   static Float mul(Float a, Float b) { return a * b; }
   /// a * b + c, rounded once.

@@ -12,6 +12,10 @@
 #include "orthant/core/workspace.h"
 #include "orthant/quantizer/turbo_mse.h"
 
+namespace orthant::kernels {
+struct KernelTable;  // private
+}
+
 namespace orthant::cache {
 
 /// Rows from floats into a cache: rotate, normalise, quantize and pack, 64 rows at a time.
@@ -48,7 +52,7 @@ class RowEncoder {
   void append_blocks(MatrixView<const float> x, Cache& cache, Workspace& work) const;
 
   std::shared_ptr<const quantizer::TurboMse> quantizer_;
-  const void* table_;  // kernels of the target
+  const kernels::KernelTable* table_;  // of the target
 };
 
 }  // namespace orthant::cache
