@@ -1,7 +1,9 @@
 #include "orthant/core/atomic_file.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -68,6 +70,17 @@ TEST_F(AtomicFileTest, DevicesAreWrittenNotReplaced) {
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
   // A device without space: the failure is reported, not swallowed.
   EXPECT_THROW(write_file("/dev/full", "anything"), Error);
+}
+
+TEST_F(AtomicFileTest, LinksToPipesAreWritten) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  write_file("/dev/fd/" + std::to_string(ends[1]), "report");  // a link to "pipe:[...]", as /dev/stdout often is
+  std::array<char, 16> read_back{};
+  EXPECT_EQ(read(ends[0], read_back.data(), read_back.size()), 6);
+  EXPECT_STREQ(read_back.data(), "report");
+  close(ends[0]);
+  close(ends[1]);
 }
 
 TEST_F(AtomicFileTest, ImpossiblePathsAreTheCallersMistake) {

@@ -14,6 +14,11 @@ namespace {
 
 std::string reason(int code) { return std::generic_category().message(code); }
 
+/// True for a link to a file that is open already: replacing what it leads to would leave the other end behind.
+bool names_open_file(std::string_view path) {
+  return path == "/dev/stdout" || path == "/dev/stderr" || path.starts_with("/dev/fd/");
+}
+
 std::filesystem::path temporary_beside(const std::filesystem::path& path) {
   static std::atomic<unsigned> serial{0};
   const std::string suffix = "." + std::to_string(getpid()) + "." + std::to_string(serial++) + ".tmp";
@@ -23,9 +28,13 @@ std::filesystem::path temporary_beside(const std::filesystem::path& path) {
 }  // namespace
 
 AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
-  std::error_code ignored;
-  if (std::filesystem::is_symlink(path_, ignored)) path_ = std::filesystem::weakly_canonical(path_, ignored);
-  const bool direct = std::filesystem::exists(path_, ignored) && !std::filesystem::is_regular_file(path_, ignored);
+  std::error_code error;
+  const bool direct = names_open_file(path.native()) ||
+                      (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error));
+  if (!direct && std::filesystem::is_symlink(path, error)) {
+    const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
+    if (!error) path_ = target;
+  }
   if (!direct) temporary_ = temporary_beside(path_);
   file_.reset(std::fopen((direct ? path_ : temporary_).c_str(), direct ? "wb" : "wbx"));
   if (!file_) throw InvalidArgument("cannot write " + path.string() + ": " + reason(errno));

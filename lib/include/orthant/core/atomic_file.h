@@ -9,7 +9,7 @@ namespace orthant {
 
 /// A file that appears under its name only once it is complete: bytes go to a temporary name in the same directory,
 /// commit() renames it. Without commit() the temporary file is removed and what stood under the name stays untouched.
-/// A symbolic link is followed; a path that names a device or pipe ("/dev/stdout") is written directly.
+/// A symbolic link is followed; a device, a pipe or an output already open ("/dev/stdout") is written directly.
 class AtomicFile {
  public:
   /// Throws InvalidArgument, naming the path, when the file cannot be created there.
