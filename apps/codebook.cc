@@ -7,7 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "codebook_collection.h"
 #include "command.h"
+#include "common_options.h"
+#include "orthant/codebook/certificate.h"
 #include "orthant/codebook/codebook_export.h"
 #include "orthant/codebook/codebook_io.h"
 #include "orthant/codebook/lloyd_max.h"
@@ -20,7 +23,6 @@ namespace {
 
 using codebook::Codebook;
 using codebook::CodebookFile;
-using codebook::LloydMaxResult;
 
 struct Options {
   std::int64_t dim = 0;
@@ -28,20 +30,22 @@ struct Options {
   std::string density = "sphere";
   std::string format = "table";
   std::string out;
-  std::string json;
+  std::vector<std::string> check;
+  std::string collection;
+  CommonOptions common;
 };
 
-LloydMaxResult solve(const Options& options) {
+CodebookFile solve(const Options& options) {
   if (options.density == "gaussian") {
     if (options.dim != 0) throw InvalidArgument("codebook: --dim has no meaning for the Gaussian (variance 1)");
-    return codebook::lloyd_max(density::Gaussian(), {.bits = options.bits});
+    return codebook::optimal_codebook(0, options.bits);
   }
   if (options.dim == 0) throw InvalidArgument("codebook: --dim is missing, expected the d of the sphere S^(d-1)");
-  return codebook::lloyd_max(density::SphereCoordinate(options.dim), {.bits = options.bits});
+  return codebook::optimal_codebook(options.dim, options.bits);
 }
 
-std::string table(const LloydMaxResult& result) {
-  const Codebook& book = result.codebook;
+std::string table(const CodebookFile& file) {
+  const Codebook& book = file.codebook;
   const double normalised = book.distortion() * (book.dim() > 0 ? static_cast<double>(book.dim()) : 1.0);
   std::string text = fmt::format("density {}", book.density());
   if (book.dim() > 0) text += fmt::format(", d = {}", book.dim());
@@ -49,25 +53,31 @@ std::string table(const LloydMaxResult& result) {
   text += fmt::format("{:>5}  {:>24}  {:>24}  {:>12}\n", "level", "centroid", "upper boundary", "probability");
   for (std::size_t k = 0; k < book.size(); ++k) {
     const bool last = k + 1 == book.size();
-    text +=
-        fmt::format("{:>5}  {:>24.17g}  {:>24}  {:>12.8f}\n", k, book.centroids()[k],
-                    last ? std::string("-") : fmt::format("{:.17g}", book.boundaries()[k]), result.probabilities[k]);
+    text += fmt::format("{:>5}  {:>24.17g}  {:>24}  {:>12.8f}\n", k, book.centroids()[k],
+                        last ? std::string("-") : fmt::format("{:.17g}", book.boundaries()[k]), file.probabilities[k]);
   }
   text += fmt::format("\ndistortion of a coordinate   {:.15g}\n", book.distortion());
   text += fmt::format("relative distortion D        {:.15g}\n", normalised);
   text += fmt::format("4^b D                        {:.10g}\n", std::ldexp(normalised, 2 * book.bits()));
   text += fmt::format("entropy of the code          {:.10g} bits\n", book.entropy());
-  text += fmt::format("centroid residual            {:.1e} standard deviations\n", result.residual);
+  text += fmt::format("centroid residual            {:.1e} standard deviations\n", file.residual);
+  if (file.certificate) {
+    text += fmt::format("proof                        each number is the double nearest to the optimum: {}\n",
+                        file.certificate->uniqueness);
+  } else {
+    text += "proof                        none: this build has no ball arithmetic (Arb)\n";
+  }
   return text;
 }
 
 int run(const Options& options, Streams streams) {
+  if (!options.check.empty()) return check_codebooks(options.check, options.common.threads, streams);
+  if (!options.collection.empty()) return write_collection(options.collection, options.common.threads, streams);
   if (options.format == "npy" && options.out.empty()) {
     throw InvalidArgument("codebook: --format npy is binary, expected --out FILE with it");
   }
-  const LloydMaxResult result = solve(options);
-  const CodebookFile file = codebook::to_file(result);
-  if (!options.json.empty()) codebook::write_codebook(options.json, file);
+  const CodebookFile file = solve(options);
+  if (!options.common.json.empty()) codebook::write_codebook(options.common.json, file);
   if (options.format == "npy") {
     const std::size_t shape[] = {file.codebook.size()};
     kv::write_npy<double>(options.out, shape, file.codebook.centroids());
@@ -79,7 +89,7 @@ int run(const Options& options, Streams streams) {
   if (options.format == "c") text = codebook::to_c_header(file.codebook);
   if (options.format == "cuda") text = codebook::to_cuda_header(file.codebook);
   if (options.format == "rust") text = codebook::to_rust(file.codebook);
-  if (options.format == "table") text = table(result);
+  if (options.format == "table") text = table(file);
   if (options.out.empty()) {
     streams.out << text;
   } else {
@@ -105,10 +115,13 @@ Run add_codebook(CLI::App& app) {
       ->check(CLI::IsMember({"table", "json", "csv", "npy", "c", "cuda", "rust"}))
       ->capture_default_str();
   command->add_option("--out", options->out, "write there instead of standard output");
-  command->add_option("--json", options->json, "also write the codebook file (JSON) there");
+  command->add_option("--check", options->check, "prove these codebook files, or all of a folder, again");
+  command->add_option("--collection", options->collection, "write the published collection into this folder");
+  add_common_options(*command, options->common);
   command->footer(
       "Example:  orthant codebook --dim 128 --bits 4\n"
-      "          orthant codebook --dim 128 --bits 4 --format c --out codebook_d128_b4.h");
+      "          orthant codebook --dim 128 --bits 4 --format c --out codebook_d128_b4.h\n"
+      "          orthant codebook --check codebooks/");
   return [options](Streams streams, const Invocation&) { return run(*options, streams); };
 }
 

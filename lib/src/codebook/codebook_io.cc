@@ -123,7 +123,7 @@ class Reader {
 
 CodebookFile to_file(LloydMaxResult result) {
   return {std::move(result.codebook), std::move(result.probabilities), result.residual,
-          fmt::format("orthant {}", version())};
+          fmt::format("orthant {}", version()), std::nullopt};
 }
 
 std::string to_json(const CodebookFile& file) {
@@ -139,6 +139,14 @@ std::string to_json(const CodebookFile& file) {
   text += both_forms("centroids", book.centroids());
   text += both_forms("boundaries", book.boundaries());
   text += both_forms("probabilities", file.probabilities);
+  if (file.certificate) {
+    const Certificate& proof = *file.certificate;
+    text += "  \"certificate\": {\n";
+    text += "    \"claim\": \"every number above but the residual is the double nearest to the optimum\",\n";
+    text += fmt::format("    \"digits\": {},\n    \"radius\": {:g},\n", proof.digits, proof.radius);
+    text += fmt::format("    \"distortion\": \"{}\",\n    \"entropy\": \"{}\",\n", proof.distortion, proof.entropy);
+    text += fmt::format("    \"uniqueness\": {}\n  }},\n", nlohmann::json(proof.uniqueness).dump());
+  }
   text.erase(text.size() - 2);  // the last comma
   return text + "\n}\n";
 }
@@ -167,10 +175,19 @@ CodebookFile parse_codebook(std::string_view json, const std::string& where) {
   }
   const double residual = read.number("residual");
   if (!(residual >= 0)) read.refuse("residual", decimal(residual), "0 or more");
+  std::optional<Certificate> certificate;
+  if (object.contains("certificate")) {
+    const nlohmann::json& inner = object.at("certificate");
+    const std::string inner_where = where + ": certificate";
+    const Reader proof(inner, inner_where);
+    if (!inner.is_object()) proof.refuse("JSON", inner.type_name(), "an object");
+    certificate = {static_cast<int>(proof.integer("digits", 0, 1000)), proof.number("radius"), proof.text("distortion"),
+                   proof.text("entropy"), proof.text("uniqueness")};
+  }
   try {
     Codebook book(read.text("density"), dim, bits, read.both_forms_of_each("centroids"),
                   read.both_forms_of_each("boundaries"), read.both_forms("distortion"), read.both_forms("entropy"));
-    return {std::move(book), std::move(probabilities), residual, read.text("solver")};
+    return {std::move(book), std::move(probabilities), residual, read.text("solver"), certificate};
   } catch (const InvalidArgument& error) {
     throw InvalidInput(where + ": " + error.what());
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "codebook/extended_solve.h"
 #include "orthant/core/error.h"
 
 namespace orthant::codebook {
@@ -210,20 +211,45 @@ LloydMaxResult lloyd_max(const density::SphereCoordinate& law, const LloydMaxOpt
   return finish(law, options, levels, 0, 0);
 }
 
-Codebook sphere_codebook(std::int64_t dim, int bits) {
+double centroid_residual(DensityView law, const Codebook& book) {
+  const auto [lower, upper] = law.support();
+  const Problem problem{law, lower, upper, std::sqrt(law.variance())};
+  return largest_residual(problem, Values(book.centroids().begin(), book.centroids().end()));
+}
+
+namespace {
+
+/// dim = 0: the Gaussian.
+Codebook correctly_rounded(std::int64_t dim, int bits) {
+  Codebook solved = dim == 0 ? lloyd_max(density::Gaussian(), {.bits = bits}).codebook
+                             : lloyd_max(density::SphereCoordinate(dim), {.bits = bits}).codebook;
+  if (bits == 0 || dim == 1) return solved;
+  RoundedSolution rounded = rounded_solve(dim, solved.centroids().subspan(solved.size() / 2));
+  return Codebook(solved.density(), dim, bits, std::move(rounded.centroids), std::move(rounded.boundaries),
+                  rounded.distortion, rounded.entropy);
+}
+
+/// Solved once in each process.
+Codebook kept(std::int64_t dim, int bits) {
   static std::mutex mutex;
   static std::map<std::pair<std::int64_t, int>, Codebook> known;
-  const density::SphereCoordinate law(dim);
   {
     const std::lock_guard lock(mutex);
     const auto found = known.find({dim, bits});
     if (found != known.end()) return found->second;
   }
-  Codebook solved = lloyd_max(law, {.bits = bits}).codebook;
+  Codebook solved = correctly_rounded(dim, bits);
   const std::lock_guard lock(mutex);
   return known.try_emplace({dim, bits}, std::move(solved)).first->second;
 }
 
-Codebook gaussian_codebook(int bits) { return lloyd_max(density::Gaussian(), {.bits = bits}).codebook; }
+}  // namespace
+
+Codebook sphere_codebook(std::int64_t dim, int bits) {
+  const density::SphereCoordinate law(dim);  // refuses what is no dimension
+  return kept(law.dim(), bits);
+}
+
+Codebook gaussian_codebook(int bits) { return kept(0, bits); }
 
 }  // namespace orthant::codebook

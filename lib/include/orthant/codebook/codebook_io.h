@@ -1,10 +1,12 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "orthant/codebook/certificate.h"
 #include "orthant/codebook/codebook.h"
 #include "orthant/codebook/lloyd_max.h"
 
@@ -16,6 +18,7 @@ struct CodebookFile {
   std::vector<double> probabilities;  ///< P(cell k), k < 2^bits
   double residual = 0;                ///< max_k |c_k - E[X | cell k]| / standard deviation
   std::string solver;                 ///< "orthant 0.1.0"
+  std::optional<Certificate> certificate;
 };
 
 CodebookFile to_file(LloydMaxResult result);
