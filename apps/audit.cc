@@ -11,9 +11,12 @@ Run add_audit(CLI::App& app) {
   audit->require_subcommand(1);
   audit->footer(
       "Exit code: 0 nothing wrong found, 1 a fault found.\n\n"
-      "Example:  orthant audit decoded x.npy x_hat.npy --bits 4");
+      "Example:  orthant audit codebook table.csv --dim 128\n"
+      "          orthant audit decoded x.npy x_hat.npy --bits 4");
   std::vector<std::pair<CLI::App*, Run>> parts;
   const auto add = [&](const char* name, Run run) { parts.emplace_back(audit->get_subcommand(name), std::move(run)); };
+  add("codebook", add_audit_codebook(*audit));
+  add("rotation", add_audit_rotation(*audit));
   add("decoded", add_audit_decoded(*audit));
   add("estimator", add_audit_estimator(*audit));
   return [parts](Streams streams, const Invocation& invocation) {

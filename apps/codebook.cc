@@ -8,12 +8,15 @@
 #include <vector>
 
 #include "codebook_collection.h"
+#include "codebook_law.h"
 #include "command.h"
 #include "common_options.h"
 #include "orthant/codebook/certificate.h"
 #include "orthant/codebook/codebook_export.h"
 #include "orthant/codebook/codebook_io.h"
-#include "orthant/codebook/lloyd_max.h"
+#include "orthant/codebook/huffman.h"
+#include "orthant/codebook/integer_grid.h"
+#include "orthant/codebook/uniform_quantizer.h"
 #include "orthant/core/atomic_file.h"
 #include "orthant/core/error.h"
 #include "orthant/kv/npy.h"
@@ -25,24 +28,15 @@ using codebook::Codebook;
 using codebook::CodebookFile;
 
 struct Options {
-  std::int64_t dim = 0;
+  CodebookLaw law;
   int bits = 4;
-  std::string density = "sphere";
+  std::string grid;
   std::string format = "table";
   std::string out;
   std::vector<std::string> check;
   std::string collection;
   CommonOptions common;
 };
-
-CodebookFile solve(const Options& options) {
-  if (options.density == "gaussian") {
-    if (options.dim != 0) throw InvalidArgument("codebook: --dim has no meaning for the Gaussian (variance 1)");
-    return codebook::optimal_codebook(0, options.bits);
-  }
-  if (options.dim == 0) throw InvalidArgument("codebook: --dim is missing, expected the d of the sphere S^(d-1)");
-  return codebook::optimal_codebook(options.dim, options.bits);
-}
 
 std::string table(const CodebookFile& file) {
   const Codebook& book = file.codebook;
@@ -57,16 +51,62 @@ std::string table(const CodebookFile& file) {
                         last ? std::string("-") : fmt::format("{:.17g}", book.boundaries()[k]), file.probabilities[k]);
   }
   text += fmt::format("\ndistortion of a coordinate   {:.15g}\n", book.distortion());
-  text += fmt::format("relative distortion D        {:.15g}\n", normalised);
+  if (book.dim() > 0) text += fmt::format("relative distortion D        {:.15g}\n", normalised);
   text += fmt::format("4^b D                        {:.10g}\n", std::ldexp(normalised, 2 * book.bits()));
   text += fmt::format("entropy of the code          {:.10g} bits\n", book.entropy());
   text += fmt::format("centroid residual            {:.1e} standard deviations\n", file.residual);
+  text += fmt::format("Huffman code                 {:.10g} bits\n", codebook::huffman_rate(file.probabilities));
   if (file.certificate) {
     text += fmt::format("proof                        each number is the double nearest to the optimum: {}\n",
                         file.certificate->uniqueness);
   } else {
-    text += "proof                        none: this build has no ball arithmetic (Arb)\n";
+    text += "proof                        none\n";
   }
+  return text;
+}
+
+/// Quantizers of equal steps beside the optimum.
+std::string uniform_beside(const CodebookLaw& law, const CodebookFile& file) {
+  std::string text;
+  const Codebook& book = file.codebook;
+  with_density(law, [&](density::DensityView density) {
+    if (book.bits() == 0 || book.dim() == 1 || !density.symmetric()) return;
+    const codebook::UniformQuantizer uniform = codebook::optimal_uniform(density, book.bits());
+    const codebook::UniformQuantizer coded = codebook::entropy_coded_uniform(density, book.bits());
+    const double scale = book.dim() > 0 ? static_cast<double>(book.dim()) : 1.0;
+    text += fmt::format(
+        "\nbest uniform quantizer       step {:.12g}, D {:.9g} ({:.6g} times the optimum), entropy {:.6g} bits\n",
+        uniform.step, scale * uniform.distortion, uniform.distortion / book.distortion(), uniform.entropy);
+    text += fmt::format(
+        "uniform, entropy-coded       step {:.12g}, D {:.9g} ({:.6g} times the optimum) at {} bits of entropy, "
+        "Huffman {:.6g}\n",
+        coded.step, scale * coded.distortion, coded.distortion / book.distortion(), book.bits(),
+        codebook::huffman_rate(coded.probabilities));
+  });
+  return text;
+}
+
+/// The best integer levels and their scale.
+std::string integer_grid(const Options& options, const CodebookFile& file) {
+  const codebook::IntegerRange range = options.grid == "int8" ? codebook::kInt8 : codebook::kInt7;
+  std::string text;
+  const bool is_density = with_density(options.law, [&](density::DensityView density) {
+    if (file.codebook.dim() == 1)
+      throw InvalidArgument("codebook --grid: d = 1 needs no grid, its levels are -1 and 1");
+    const std::vector<double> scales = codebook::integer_scales(file.codebook, range);
+    const codebook::IntegerCodebook grid = codebook::optimal_integer_codebook(density, file.codebook, range, scales);
+    text = fmt::format("{} grid, integers {} to {}, {} bits: centroid k is scale * level k\n\nlevels  ", options.grid,
+                       range.lowest, range.highest, file.codebook.bits());
+    for (const int level : grid.levels) text += fmt::format(" {}", level);
+    text += fmt::format("\nscale    {:.17g}\n", grid.scale);
+    text += fmt::format("excess   {:.6g} of the optimal distortion\n", grid.excess);
+    text += fmt::format(
+        "proof    no choice of integers at any of {} scales from {:.6g} to {:.6g} is better (exact dynamic\n"
+        "         programme; the best of them, at scale {:.9g}, has excess {:.6g})\n",
+        grid.scales, scales.back(), scales.front(), grid.scale_on_set,
+        grid.least_on_set / file.codebook.distortion() - 1);
+  });
+  if (!is_density) throw InvalidArgument("codebook --grid: expected a density, not samples");
   return text;
 }
 
@@ -76,7 +116,10 @@ int run(const Options& options, Streams streams) {
   if (options.format == "npy" && options.out.empty()) {
     throw InvalidArgument("codebook: --format npy is binary, expected --out FILE with it");
   }
-  const CodebookFile file = solve(options);
+  if (!options.grid.empty() && options.format != "table") {
+    throw InvalidArgument("codebook: --grid is printed as a table, expected no --format with it");
+  }
+  const CodebookFile file = solve_codebook(options.law, options.bits);
   if (!options.common.json.empty()) codebook::write_codebook(options.common.json, file);
   if (options.format == "npy") {
     const std::size_t shape[] = {file.codebook.size()};
@@ -89,7 +132,8 @@ int run(const Options& options, Streams streams) {
   if (options.format == "c") text = codebook::to_c_header(file.codebook);
   if (options.format == "cuda") text = codebook::to_cuda_header(file.codebook);
   if (options.format == "rust") text = codebook::to_rust(file.codebook);
-  if (options.format == "table") text = table(file);
+  if (options.format == "table")
+    text = options.grid.empty() ? table(file) + uniform_beside(options.law, file) : integer_grid(options, file);
   if (options.out.empty()) {
     streams.out << text;
   } else {
@@ -103,18 +147,21 @@ int run(const Options& options, Streams streams) {
 Run add_codebook(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("codebook", "Optimal scalar codebooks, to the last digit");
-  command->add_option("--dim", options->dim, "d of the sphere S^(d-1) the vectors lie on after rotation")
+  command->add_option("--dim", options->law.dim, "d of the sphere S^(d-1) the vectors lie on after rotation")
       ->check(CLI::Range(std::int64_t{1}, density::SphereCoordinate::kMaxDim));
   command->add_option("--bits", options->bits, "bits per coordinate: 2^bits levels")
       ->check(CLI::Range(0, 10))
       ->capture_default_str();
-  command->add_option("--density", options->density, "law of a coordinate")
-      ->check(CLI::IsMember({"sphere", "gaussian"}))
+  command
+      ->add_option("--density", options->law.density,
+                   "law of a coordinate: sphere, gaussian, gaussian:MEAN,SIGMA[,LOW,HIGH], laplace, samples:FILE")
       ->capture_default_str();
   command->add_option("--format", options->format, "what to print or write")
       ->check(CLI::IsMember({"table", "json", "csv", "npy", "c", "cuda", "rust"}))
       ->capture_default_str();
   command->add_option("--out", options->out, "write there instead of standard output");
+  command->add_option("--grid", options->grid, "best levels on an integer grid instead: int8 or int7, with their scale")
+      ->check(CLI::IsMember({"int8", "int7"}));
   command->add_option("--check", options->check, "prove these codebook files, or all of a folder, again");
   command->add_option("--collection", options->collection, "write the published collection into this folder");
   add_common_options(*command, options->common);

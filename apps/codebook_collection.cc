@@ -122,8 +122,8 @@ int check_codebooks(const std::vector<std::string>& paths, int threads, Streams 
       faulty = true;
     }
   }
-  streams.out << fmt::format("{} of {} codebooks proved: every number is the double nearest to the optimum\n", proved,
-                             all);
+  streams.out << fmt::format("{} of {} codebooks proved{}\n", proved, all,
+                             proved == all ? ": every number is the double nearest to the optimum" : "");
   if (unreadable) return kBadInput;
   return faulty ? kViolated : kDone;
 }
