@@ -39,6 +39,7 @@ using Run = std::function<int(Streams, const Invocation&)>;
 Run add_audit(CLI::App& app);
 Run add_bench(CLI::App& app);
 Run add_bounds(CLI::App& app);
+Run add_calibrate(CLI::App& app);
 Run add_codebook(CLI::App& app);
 Run add_info(CLI::App& app);
 Run add_kv(CLI::App& app);

@@ -2,12 +2,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <set>
 
 #include "command.h"
 #include "common_options.h"
@@ -48,9 +50,16 @@ struct Line {
   kv::SideCost values;
   kv::CodingError error;
   std::size_t elements_per_token = 0;
-  std::optional<int> worst_layer;  ///< of several: the one with the largest KL
+  std::optional<double> gaussian_square;  ///< mean square score error of the Gaussian benchmark
+  std::optional<int> worst_layer;         ///< of several: the one with the largest KL
   double worst_kl = 0;
 
+  /// Bits per coordinate that the Gaussian benchmark would do with less.
+  std::optional<double> gaussian_distance() const {
+    const double measured = error.attention.score_square.mean();
+    if (!gaussian_square || !(*gaussian_square > 0) || !(measured > 0)) return std::nullopt;
+    return 0.5 * std::log2(measured / *gaussian_square);
+  }
   double bits_per_element() const {
     return 8 * (keys.bytes_per_token + values.bytes_per_token) / static_cast<double>(elements_per_token);
   }
@@ -111,6 +120,8 @@ std::vector<Field> fields(const Shown& shown, bool all_layers) {
        shown.values},
       {{"score_bias", "score bias", Type::kReal, 3}, [](const Line& l) { return l.error.attention.score_bias.mean(); }},
       {{"score_rms", "score RMS", Type::kReal}, [](const Line& l) { return l.error.attention.score_rms(); }},
+      {{"bits_from_gaussian", "from Gaussian", Type::kReal, 3},
+       [](const Line& l) { return or_nothing(l.gaussian_distance()); }},
       {{"kl_nats", "KL nats", Type::kReal}, [](const Line& l) { return l.error.attention.mean_kl(); }},
       {{"top1_agreement", "top-1", Type::kReal}, [](const Line& l) { return l.error.attention.top1.mean(); }},
       {{"output_error_mean", "output", Type::kReal},
@@ -207,6 +218,7 @@ Line line_of(const kv::Dump& dump, const kv::PolicyResult& result, const std::ve
   line.keys = result.keys;
   line.values = result.values;
   line.error = result.error;
+  line.gaussian_square = result.gaussian_score_square;
   line.elements_per_token = layer.kv_heads * (layer.head_dim + layer.value_dim);
   return line;
 }
@@ -238,7 +250,12 @@ std::vector<Line> summary_of(const std::vector<Line>& lines, std::size_t policie
     sum.policy = line.policy;
     add_cost(sum.keys, line.keys);
     add_cost(sum.values, line.values);
+    const auto seen = static_cast<double>(sum.error.attention.score_square.count());
     sum.error.merge(line.error);
+    // Averaged over queries, like the measured square.
+    const double share = 1 - seen / static_cast<double>(sum.error.attention.score_square.count());
+    if (line.gaussian_square)
+      sum.gaussian_square = (1 - share) * sum.gaussian_square.value_or(0) + share * *line.gaussian_square;
     sum.elements_per_token += line.elements_per_token;
     if (!sum.worst_layer || line.error.attention.mean_kl() > sum.worst_kl) {
       sum.worst_layer = line.layer;
@@ -298,6 +315,13 @@ report::Provenance make_provenance(const Options& options, const std::vector<Pol
   }
   from.settings = {{"layers", options.layers.empty() ? std::string("all") : options.layers}, {"methods", methods}};
   for (const std::string& path : options.dumps) from.inputs.push_back(report::describe_input(path));
+  std::set<std::string> calibrations;
+  for (const Policy& policy : policies) {
+    if (!policy.keys || !policy.keys->has("calibration")) continue;
+    const std::string& source = policy.keys->text("calibration");
+    if (source != "none" && source != "self") calibrations.insert(source);
+  }
+  for (const std::string& path : calibrations) from.inputs.push_back(report::describe_input(path));
   return from;
 }
 
@@ -393,6 +417,9 @@ Run add_kv(CLI::App& app) {
       "Without --method, the keys are coded by turbo-mse at each width, and by q8_0, q4_0 and bf16 for comparison.\n"
       "K bits: true size, scales included. distortion: mean |x - x_hat|^2 / |x|^2; theory: what the theorem says.\n"
       "Scores are softmax scale times <q, k>: signed mean error (bias) and RMS over the tokens a query sees.\n"
+      "from Gaussian: bits per coordinate that the Gaussian rate-distortion figure with the same second moments would "
+      "do\n"
+      "with less for the same score error; what no scheme that knows only second moments can promise to beat.\n"
       "KL(exact || coded) of the attention weights in nats; top-1: share of queries whose strongest token stays.\n"
       "output: mean of |o - o_hat| / |o|; pooled: sqrt(sum |o - o_hat|^2 / sum |o|^2). Averages run over query heads\n"
       "and queries, under each layer's own causal and sliding mask.\n\n"

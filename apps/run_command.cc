@@ -29,6 +29,7 @@ int run_command(const std::vector<std::string>& arguments, Streams streams) {
   add("audit", add_audit(app));
   add("bench", add_bench(app));
   add("bounds", add_bounds(app));
+  add("calibrate", add_calibrate(app));
   add("codebook", add_codebook(app));
   add("info", add_info(app));
   add("kv", add_kv(app));

@@ -115,8 +115,11 @@ TEST(MatchingMap, BalancesKeysAndQueries) {
     const Mat keys = product(product(map.forward, sk), transposed(map.forward));
     const Mat queries = product(product(transposed(map.inverse), sq), map.inverse);
     EXPECT_LT(largest_difference(product(map.forward, map.inverse), diagonal(std::vector<double>(d, 1.0))), 1e-9);
+    const MappedMoments mapped = mapped_moments(map, sk.view(), sq.view());
     for (std::size_t i = 0; i < d; ++i) {
       const double root = std::sqrt(map.importance[i]);
+      EXPECT_NEAR(mapped.keys[i], keys(i, i), 1e-10 * root);
+      EXPECT_NEAR(mapped.queries[i], queries(i, i), 1e-10 * root);
       EXPECT_NEAR(keys(i, i), root, 1e-8 * root);
       EXPECT_NEAR(queries(i, i), root, 1e-8 * root);
       if (i > 0) {
@@ -206,6 +209,14 @@ TEST(MatchingMap, RefusesWhatIsNoMoment) {
   for (const Match match : {Match::kNone, Match::kDiagonal, Match::kFull})
     EXPECT_THROW(matching_map(match, nan.view(), good.view()), InvalidArgument);
   EXPECT_THROW(matching_map(Match::kNone, Mat(2, 3).view(), good.view()), InvalidArgument);
+}
+
+TEST(JointSpectrum, IsTheImportanceOfTheFullMapAndAllowsDeadDirections) {
+  const Mat sk = random_moment(10, 61), sq = random_moment(10, 62);
+  const std::vector<double> lambda = joint_spectrum(sk.view(), sq.view());
+  const MatchingMap map = matching_map(Match::kFull, sk.view(), sq.view());
+  for (std::size_t i = 0; i < 10; ++i) EXPECT_NEAR(lambda[i], map.importance[i], 1e-9 * lambda[0]);
+  EXPECT_EQ(joint_spectrum(diagonal({0, 4, 1}).view(), diagonal({7, 9, 0}).view()), (std::vector<double>{36, 0, 0}));
 }
 
 TEST(MatchingMap, WithoutMatchOnlySorts) {

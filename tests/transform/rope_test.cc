@@ -55,6 +55,20 @@ TEST(Rope, TurnsAddAndKeepScores) {
   }
 }
 
+TEST(Rope, TurnsAlikeByPhases) {
+  for (const RopeLayout layout : {RopeLayout::kNone, RopeLayout::kHalf, RopeLayout::kInterleaved}) {
+    const Rope rope =
+        layout == RopeLayout::kNone ? Rope(layout, 10, 0) : Rope(layout, 10, std::vector<double>{1.0, 0.5, 0.1});
+    Matrix<float> x(3, 10), a(3, 10), b(3, 10);
+    RngStream(1, Domain::kData, 9).fill_normal(std::span(x.data(), 30));
+    std::vector<float> phases(2 * rope.frequencies().size());
+    rope.phases(-7, phases);
+    rope.turn(x.view(), -7.0, a.view());
+    rope.turn(x.view(), phases, b.view());
+    for (std::size_t i = 0; i < 30; ++i) EXPECT_EQ(a.data()[i], b.data()[i]);
+  }
+}
+
 TEST(Rope, LeavesWhatIsBeyondTheRotaryPartAlone) {
   const Rope rope(RopeLayout::kHalf, 6, std::vector<double>{1.0});
   const Matrix<double> x = random_rows(1, 6, 2);

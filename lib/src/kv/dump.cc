@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "kv/metadata.h"
 #include "orthant/core/error.h"
 
 namespace orthant::kv {
@@ -16,65 +17,6 @@ namespace {
 constexpr std::array kParts = {"keys", "values", "queries", "keys_pre_rope", "key_bias"};
 
 const char* part_name(DumpTensor tensor) { return kParts[static_cast<std::size_t>(tensor)]; }
-
-/// Typed access to the metadata strings; errors name file and field.
-class Metadata {
- public:
-  explicit Metadata(const Safetensors& file) : file_(file) {}
-
-  [[noreturn]] void refuse(std::string_view key, std::string_view got, std::string_view expected) const {
-    throw_invalid_input(file_.name(), "metadata " + std::string(key), got, expected);
-  }
-
-  const std::string& text(const std::string& key) const {
-    const auto found = file_.metadata().find(key);
-    if (found == file_.metadata().end()) refuse(key, "nothing", "a value");
-    return found->second;
-  }
-
-  template <class T>
-  T number(std::string_view key, std::string_view text, std::string_view expected) const {
-    T value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size()) refuse(key, "'" + std::string(text) + "'", expected);
-    return value;
-  }
-
-  double positive(std::string_view key, std::string_view text) const {
-    const auto value = number<double>(key, text, "a positive number");
-    if (!(value > 0) || !std::isfinite(value)) refuse(key, text, "a positive number");
-    return value;
-  }
-
-  std::vector<std::string_view> list(const std::string& key) const {
-    std::vector<std::string_view> items;
-    std::string_view rest = text(key);
-    while (true) {
-      const std::size_t comma = rest.find(',');
-      items.push_back(rest.substr(0, comma));
-      if (comma == std::string_view::npos) return items;
-      rest.remove_prefix(comma + 1);
-    }
-  }
-
-  /// A list with one entry for each layer.
-  std::vector<std::string_view> list(const std::string& key, std::size_t layers) const {
-    auto items = list(key);
-    if (items.size() != layers) refuse(key, std::to_string(items.size()) + " entries", std::to_string(layers));
-    return items;
-  }
-
- private:
-  const Safetensors& file_;
-};
-
-RopeLayout parse_rope_layout(const Metadata& metadata) {
-  const std::string& text = metadata.text("rope_layout");
-  if (text == "none") return RopeLayout::kNone;
-  if (text == "half") return RopeLayout::kHalf;
-  if (text == "interleaved") return RopeLayout::kInterleaved;
-  metadata.refuse("rope_layout", "'" + text + "'", "half, interleaved or none");
-}
 
 std::optional<std::size_t> parse_window(const Metadata& metadata, std::string_view text) {
   constexpr std::string_view kSliding = "sliding:";
@@ -121,7 +63,7 @@ Dump::Dump(Safetensors file) : file_(std::move(file)) {
   tokens_ = metadata.number<std::size_t>("tokens", metadata.text("tokens"), "a positive integer");
   if (tokens_ == 0) metadata.refuse("tokens", "0", "a positive integer");
   softmax_scale_ = metadata.positive("softmax_scale", metadata.text("softmax_scale"));
-  rope_layout_ = parse_rope_layout(metadata);
+  rope_layout_ = metadata.rope_layout();
   first_position_ =
       metadata.number<std::size_t>("first_position", metadata.text("first_position"), "an integer from 0 on");
 

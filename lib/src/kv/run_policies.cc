@@ -10,10 +10,13 @@
 
 #include "orthant/core/error.h"
 #include "orthant/core/parallel_for.h"
+#include "orthant/kv/calibration.h"
+#include "orthant/kv/matched_quantizer.h"
 #include "orthant/quantizer/make_quantizer.h"
 #include "orthant/quantizer/make_streaming.h"
 #include "orthant/quantizer/turbo_mse.h"
 #include "orthant/transform/haar.h"
+#include "orthant/transform/score_error.h"
 
 namespace orthant::kv {
 namespace {
@@ -43,19 +46,34 @@ float largest_magnitude(const Dump& dump, std::size_t layer, Side side, std::siz
 }
 
 transform::Rope rope_of(const Dump& dump, const DumpLayer& layer) {
-  switch (dump.rope_layout()) {
-    case RopeLayout::kHalf:
-      return {transform::RopeLayout::kHalf, layer.head_dim, layer.rope_theta};
-    case RopeLayout::kInterleaved:
-      return {transform::RopeLayout::kInterleaved, layer.head_dim, layer.rope_theta};
-    case RopeLayout::kNone:
-      break;
-  }
-  return {transform::RopeLayout::kNone, layer.head_dim, 1.0};
+  return {dump.rope_layout(), layer.head_dim, layer.rope_theta};
 }
 
 bool takes_scale_from_data(const Method& method) {
   return method.has("scale") && (method.text("scale") == "tensor" || method.text("scale") == "head");
+}
+
+KeyContext context_of(const Dump& dump, const DumpLayer& layer) {
+  const std::size_t tokens = dump.first_position() + dump.tokens();
+  return {tokens, std::min(tokens, layer.window.value_or(tokens))};
+}
+
+/// What a dump can teach before it is judged: calibration=self.
+Calibration learn_from_itself(const Dump& dump, int threads) {
+  CalibrationOptions options;
+  options.most_tokens = std::min<std::size_t>(1024, std::max<std::size_t>(dump.tokens() / 2, options.skipped + 1));
+  options.query_share = 0.5;
+  options.threads = threads;
+  return calibrate(std::span(&dump, 1), {dump.name()}, options);
+}
+
+void require_same(const std::string& file, const char* what, const std::string& got, const std::string& expected) {
+  if (got != expected) throw_invalid_input(file, what, got, expected + ", as in the dump");
+}
+
+void require_fits(const std::string& file, const Calibration& calibration, const Dump& dump) {
+  require_same(file, "model", calibration.model, dump.model());
+  require_same(file, "rope_layout", transform::name(calibration.rope_layout), transform::name(dump.rope_layout()));
 }
 
 /// The quantizers of a run: one for each method and dimension, or one for each head where something comes from its data
@@ -66,6 +84,9 @@ class QuantizerSet {
                const RunOptions& options)
       : dump_(dump), seed_(options.seed) {
     std::vector<Job> jobs;
+    for (const Policy& policy : policies) {
+      if (policy.keys && needs_calibration(*policy.keys)) load_calibration(*policy.keys, options.threads);
+    }
     for (const std::size_t layer : layers) {
       for (const Policy& policy : policies) {
         for (const Side side : {Side::kKeys, Side::kValues}) {
@@ -102,7 +123,7 @@ class QuantizerSet {
   using Key = std::tuple<std::string, std::size_t, std::size_t, Side>;
 
   static bool belongs_to_head(const Method& method) {
-    return takes_scale_from_data(method) || !quantizer::codes_single_vectors(method);
+    return takes_scale_from_data(method) || needs_calibration(method) || !quantizer::codes_single_vectors(method);
   }
 
   Key key(const Method& method, Side side, std::size_t layer, std::size_t head) const {
@@ -141,6 +162,10 @@ class QuantizerSet {
       job.place->rows = quantizer::make_quantizer(*job.method, dim, vectors);
       return;
     }
+    if (needs_calibration(*job.method)) {
+      job.place->stream = make_matched(job, vectors);
+      return;
+    }
     quantizer::StreamContext context;
     context.vectors = vectors;
     context.first_position = dump_.first_position();
@@ -158,8 +183,39 @@ class QuantizerSet {
     job.place->stream = quantizer::make_streaming(*job.method, job.side, dim, context);
   }
 
+  void load_calibration(const Method& method, int threads) {
+    const std::string& source = method.text("calibration");
+    if (source == "none") {
+      throw_invalid_argument("method \"" + method.to_string() + '"', "calibration", "none",
+                             "FILE (orthant calibrate makes one) or self");
+    }
+    if (calibrations_.contains(source)) return;
+    Calibration calibration = source == "self" ? learn_from_itself(dump_, threads) : read_calibration(source);
+    require_fits(source, calibration, dump_);
+    calibrations_.emplace(source, std::move(calibration));
+  }
+
+  std::unique_ptr<quantizer::StreamingQuantizer> make_matched(const Job& job,
+                                                              const quantizer::QuantizerContext& vectors) const {
+    if (job.side == Side::kValues) {
+      throw_invalid_argument("method \"" + job.method->to_string() + '"', "match, centre or segments", "values",
+                             "keys");
+    }
+    const DumpLayer& shape = dump_.layers()[job.layer];
+    const std::string& source = job.method->text("calibration");
+    const Calibration& calibration = calibrations_.at(source);
+    const CalibratedLayer& learnt = calibration.layer(shape.index);
+    require_same(source, "head_dim", std::to_string(calibration.head_dim), std::to_string(shape.head_dim));
+    require_same(source, "KV heads", std::to_string(learnt.heads.size()), std::to_string(shape.kv_heads));
+    require_same(source, "rope_theta", std::to_string(learnt.rope_theta), std::to_string(shape.rope_theta));
+    const MatchedHead matched =
+        match_head(calibration, learnt, job.head, matched_key_options(*job.method), context_of(dump_, shape));
+    return matched_stream(*job.method, matched, vectors, dump_.first_position());
+  }
+
   const Dump& dump_;
   std::uint64_t seed_;
+  std::map<std::string, Calibration> calibrations_;  // by the methods' calibration option
   std::map<Key, Quantizer> quantizers_;
 };
 
@@ -182,6 +238,43 @@ SideCost cost_of(const Dump& dump, const Policy& policy, Side side, const DumpLa
   }
   cost.bits_per_element = 8 * cost.bytes_per_token / static_cast<double>(layer.kv_heads * dim);
   return cost;
+}
+
+/// Spectra of Sigma_k^1/2 Sigma_q Sigma_k^1/2 of one layer's heads, before the rotary embedding, from the dump itself.
+std::vector<std::vector<double>> spectra_of(const Calibration& own, const Dump& dump, const DumpLayer& layer) {
+  const MatchedKeyOptions before_rope{
+      transform::Match::kNone, transform::Centre::kMean, {transform::Alignment::kBeforeRope}, 1};
+  std::vector<std::vector<double>> spectra;
+  for (std::size_t head = 0; head < layer.kv_heads; ++head) {
+    const MatchedHead matched = match_head(own, own.layer(layer.index), head, before_rope, context_of(dump, layer));
+    spectra.push_back(
+        transform::joint_spectrum(matched.moments.key_covariance.view(), matched.moments.query_moment.view()));
+  }
+  return spectra;
+}
+
+/// Fills in gaussian_score_square. A dump too short to be learnt from has none.
+void add_benchmarks(const Dump& dump, std::span<const std::size_t> layers, int threads,
+                    std::vector<PolicyResult>& results) {
+  CalibrationOptions options;
+  options.threads = threads;
+  if (dump.tokens() <= options.skipped ||
+      std::ranges::none_of(results, [](const PolicyResult& r) { return r.keys.method != "exact"; }))
+    return;
+  const Calibration own = calibrate(std::span(&dump, 1), {dump.name()}, options);
+  std::vector<std::vector<std::vector<double>>> spectra(dump.layers().size());
+  parallel_for(layers.size(), threads,
+               [&](std::size_t i) { spectra[layers[i]] = spectra_of(own, dump, dump.layers()[layers[i]]); });
+  for (PolicyResult& result : results) {
+    const DumpLayer& layer = dump.layers()[result.layer];
+    if (result.keys.method == "exact") continue;
+    const double bits = 8 * result.keys.bytes_per_token / static_cast<double>(layer.kv_heads);
+    double sum = 0;
+    for (const std::vector<double>& spectrum : spectra[result.layer])
+      sum += transform::gaussian_benchmark(spectrum, bits).error;
+    result.gaussian_score_square =
+        dump.softmax_scale() * dump.softmax_scale() * sum / static_cast<double>(layer.kv_heads);
+  }
 }
 
 }  // namespace
@@ -249,6 +342,7 @@ std::vector<PolicyResult> run_policies(const Dump& dump, std::span<const std::si
     result.values = cost_of(dump, policy, Side::kValues, shape, result.error.value_bytes,
                             quantizers.find(policy, Side::kValues, result.layer, 0));
   }
+  add_benchmarks(dump, layers, options.threads, results);
   return results;
 }
 

@@ -188,12 +188,14 @@ constexpr std::array kMakers = {
 
 /// Options that concern more than single vectors, and the values that ask for nothing.
 constexpr std::pair<std::string_view, std::string_view> kBeyondVectors[] = {
-    {"match", "none"}, {"segments", "1"},       {"centre", "none"}, {"align", "none"}, {"bias", "none"},
+    {"match", "none"}, {"segments", "1"},       {"centre", "auto"}, {"align", "none"}, {"bias", "none"},
     {"axis", "token"}, {"calibration", "none"}, {"sink", "0"},      {"residual", "0"}, {"exact", "f16"}};
 
 const std::pair<std::string_view, std::string_view>* option_beyond_vectors(const Method& method) {
   for (const auto& option : kBeyondVectors) {
-    if (method.has(option.first) && method.text(option.first) != option.second) return &option;
+    if (method.has(option.first) && method.text(option.first) != option.second && method.text(option.first) != "none") {
+      return &option;
+    }
   }
   return nullptr;
 }

@@ -51,9 +51,10 @@ std::unique_ptr<StreamingQuantizer> make_rows(const Method& method, CacheSide si
     for (const auto& [name, neutral] : {std::pair{"rotation", "none"},
                                         {"match", "none"},
                                         {"segments", "1"},
-                                        {"centre", "none"},
+                                        {"centre", "auto"},
                                         {"calibration", "none"}}) {
-      if (method.text(name) != neutral) refuse_method(method, name, method.text(name), "axis=token");
+      if (method.text(name) != neutral && method.text(name) != "none")
+        refuse_method(method, name, method.text(name), "axis=token");
     }
     codec = std::make_unique<UniformChannels>(grid_of(method), size_value(method, "group"), dim);
   } else {

@@ -18,7 +18,7 @@ Rules before_and_around(std::string_view rotation) {
   return {{"rotation", "haar|hadamard:N|kac:N|fht-kac|block-hadamard:N|hadamard|none", rotation, 1, 4096},
           {"match", "none|diag|full", "none"},
           {"segments", "N", "1", 1, 64},
-          {"centre", "none|mean|rotating", "none"},
+          {"centre", "auto|none|mean|rotating", "auto"},
           {"align", "none|pre|N", "none", 1, kMostDims},
           {"calibration", "none|self|FILE", "none"},
           {"bias", "none|before|after", "none"},

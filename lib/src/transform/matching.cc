@@ -1,5 +1,6 @@
 #include "orthant/transform/matching.h"
 
+#include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <Eigen/Eigenvalues>
 #include <algorithm>
@@ -58,6 +59,11 @@ Symmetric decompose_definite(const char* where, const MatrixXd& s) {
   return solver;
 }
 
+void require_definite(const char* where, const MatrixXd& s) {
+  if (Eigen::LLT<MatrixXd>(s).info() != Eigen::Success)
+    throw_invalid_argument(where, "a moment", "no Cholesky factor", "a positive definite matrix; shrink it");
+}
+
 VectorXd positive_diagonal(const char* where, const MatrixXd& s) {
   const VectorXd diagonal = s.diagonal();
   const double low = diagonal.minCoeff();
@@ -75,7 +81,7 @@ struct Pencil {
 
 Pencil pencil(const char* where, const MatrixXd& keys, const MatrixXd& queries) {
   const Symmetric k = decompose_definite(where, keys);
-  decompose_definite(where, queries);
+  require_definite(where, queries);
   Pencil out;
   out.root = k.operatorSqrt();
   out.inverse_root = k.operatorInverseSqrt();
@@ -134,7 +140,7 @@ Matrix<double> geometric_mean(MatrixView<const double> a, MatrixView<const doubl
   const MatrixXd second = symmetric("geometric_mean", b);
   require_size("geometric_mean", "dim of the second matrix", b.rows(), a.rows());
   const Symmetric sa = decompose_definite("geometric_mean", first);
-  decompose_definite("geometric_mean", second);
+  require_definite("geometric_mean", second);
   const MatrixXd root = sa.operatorSqrt();
   const MatrixXd inverse_root = sa.operatorInverseSqrt();
   const MatrixXd inner = inverse_root * second * inverse_root;
@@ -143,12 +149,42 @@ Matrix<double> geometric_mean(MatrixView<const double> a, MatrixView<const doubl
   return to_matrix(0.5 * (mean + mean.transpose()));
 }
 
+MappedMoments mapped_moments(const MatchingMap& map, MatrixView<const double> key_moment,
+                             MatrixView<const double> query_moment) {
+  require_size("mapped_moments", "dim of the key moment", key_moment.rows(), map.forward.rows());
+  require_size("mapped_moments", "dim of the query moment", query_moment.rows(), map.forward.rows());
+  const auto d = static_cast<Eigen::Index>(map.forward.rows());
+  const Eigen::Map<const RowMajor> forward(map.forward.data(), d, d);
+  const Eigen::Map<const RowMajor> inverse(map.inverse.data(), d, d);
+  const VectorXd keys = (forward * symmetric("mapped_moments", key_moment)).cwiseProduct(forward).rowwise().sum();
+  const VectorXd queries = (inverse.transpose() * symmetric("mapped_moments", query_moment))
+                               .cwiseProduct(inverse.transpose())
+                               .rowwise()
+                               .sum();
+  return {{keys.begin(), keys.end()}, {queries.begin(), queries.end()}};
+}
+
 Matrix<double> matching_metric(Match match, MatrixView<const double> key_covariance,
                                MatrixView<const double> query_moment) {
   const MatchingMap map = matching_map(match, key_covariance, query_moment);
   const Eigen::Map<const RowMajor> a(map.forward.data(), static_cast<Eigen::Index>(map.forward.rows()),
                                      static_cast<Eigen::Index>(map.forward.cols()));
   return to_matrix(a.transpose() * a);
+}
+
+std::vector<double> joint_spectrum(MatrixView<const double> key_covariance, MatrixView<const double> query_moment) {
+  require_size("joint_spectrum", "dim of the query moment", query_moment.rows(), key_covariance.rows());
+  const MatrixXd keys = symmetric("joint_spectrum", key_covariance);
+  const MatrixXd queries = symmetric("joint_spectrum", query_moment);
+  // Any root of Sigma_k will do: with Sigma_k = L L^T, L^T Sigma_q L has the same eigenvalues.
+  const Symmetric k = decompose("joint_spectrum", keys);
+  const MatrixXd root = k.eigenvectors() * k.eigenvalues().cwiseMax(0.0).cwiseSqrt().asDiagonal();
+  const MatrixXd product = root.transpose() * queries * root;
+  const VectorXd lambda = decompose("joint_spectrum", 0.5 * (product + product.transpose())).eigenvalues();
+  std::vector<double> out(static_cast<std::size_t>(lambda.size()));
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = std::max(0.0, lambda[lambda.size() - 1 - static_cast<Eigen::Index>(i)]);
+  return out;
 }
 
 MatchingMap matching_map(Match match, MatrixView<const double> key_covariance, MatrixView<const double> query_moment) {

@@ -1,5 +1,6 @@
 #include "orthant/transform/rope.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -21,6 +22,10 @@ std::vector<double> geometric_frequencies(RopeLayout layout, std::size_t dim, do
 }
 
 }  // namespace
+
+const char* name(RopeLayout layout) {
+  return layout == RopeLayout::kHalf ? "half" : layout == RopeLayout::kInterleaved ? "interleaved" : "none";
+}
 
 Rope::Rope(RopeLayout layout, std::size_t dim, double theta)
     : Rope(layout, dim, geometric_frequencies(layout, dim, theta)) {}
@@ -62,6 +67,39 @@ void Rope::turn_rows(MatrixView<const T> x, double position, MatrixView<T> y) co
 void Rope::turn(MatrixView<const float> x, double position, MatrixView<float> y) const { turn_rows(x, position, y); }
 
 void Rope::turn(MatrixView<const double> x, double position, MatrixView<double> y) const { turn_rows(x, position, y); }
+
+void Rope::phases(double position, std::span<float> phases) const {
+  const std::size_t pairs = frequencies_.size();
+  require_size("Rope::phases", "size of phases", phases.size(), 2 * pairs);
+  for (std::size_t i = 0; i < pairs; ++i) {
+    phases[i] = static_cast<float>(std::cos(position * frequencies_[i]));
+    phases[pairs + i] = static_cast<float>(std::sin(position * frequencies_[i]));
+  }
+}
+
+void Rope::turn(MatrixView<const float> x, std::span<const float> phases, MatrixView<float> y) const {
+  const std::size_t pairs = frequencies_.size();
+  require_size("Rope::turn", "columns of x", x.cols(), dim_);
+  require_size("Rope::turn", "columns of y", y.cols(), dim_);
+  require_size("Rope::turn", "rows of y", y.rows(), x.rows());
+  require_size("Rope::turn", "size of phases", phases.size(), 2 * pairs);
+  const float* const c = phases.data();
+  const float* const s = c + pairs;
+  // Pair i is (i step, i step + apart): contiguous runs in the half layout, which the compiler turns into vectors.
+  const std::size_t step = layout_ == RopeLayout::kInterleaved ? 2 : 1;
+  const std::size_t apart = layout_ == RopeLayout::kInterleaved ? 1 : pairs;
+  for (std::size_t row = 0; row < x.rows(); ++row) {
+    const float* const from = x.row(row).data();
+    float* const to = y.row(row).data();
+    for (std::size_t i = 0; i < pairs; ++i) {
+      const float a = from[i * step];
+      const float b = from[i * step + apart];
+      to[i * step] = a * c[i] - b * s[i];
+      to[i * step + apart] = a * s[i] + b * c[i];
+    }
+    if (from != to) std::copy(from + 2 * pairs, from + dim_, to + 2 * pairs);
+  }
+}
 
 void Rope::add_turned(std::span<const float> x, double position, float factor, std::span<float> y) const {
   require_size("Rope::add_turned", "size of x", x.size(), dim_);

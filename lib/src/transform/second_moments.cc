@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "orthant/core/error.h"
 
@@ -26,6 +27,20 @@ void require_finite(MatrixView<const float> x) {
 }  // namespace
 
 SecondMoments::SecondMoments(std::size_t dim) : mean_(dim), scatter_(dim, dim) {}
+
+SecondMoments::SecondMoments(std::uint64_t count, std::vector<double> mean, MatrixView<const double> covariance)
+    : count_(count), mean_(std::move(mean)), scatter_(mean_.size(), mean_.size()) {
+  require_size("SecondMoments", "rows of the covariance", covariance.rows(), dim());
+  require_size("SecondMoments", "columns of the covariance", covariance.cols(), dim());
+  for (std::size_t i = 0; i < dim(); ++i) {
+    if (!std::isfinite(mean_[i])) throw_invalid_argument("SecondMoments", "mean", std::to_string(mean_[i]), "finite");
+    for (std::size_t j = 0; j <= i; ++j) {
+      if (!std::isfinite(covariance(i, j)))
+        throw_invalid_argument("SecondMoments", "covariance", std::to_string(covariance(i, j)), "finite");
+      scatter_(i, j) = scatter_(j, i) = covariance(i, j) * static_cast<double>(count_);
+    }
+  }
+}
 
 void SecondMoments::add(MatrixView<const float> x) {
   require_size("SecondMoments::add", "columns", x.cols(), dim());

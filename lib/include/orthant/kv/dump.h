@@ -9,11 +9,11 @@
 
 #include "orthant/core/matrix_view.h"
 #include "orthant/kv/safetensors.h"
+#include "orthant/transform/rope.h"
 
 namespace orthant::kv {
 
-/// Which channels a rotary embedding pairs: i with i + d/2 (half), 2i with 2i + 1 (interleaved), or no embedding.
-enum class RopeLayout { kNone, kHalf, kInterleaved };
+using transform::RopeLayout;
 
 /// Shape and mask of one layer. Query head h reads KV head h / group_size().
 struct DumpLayer {

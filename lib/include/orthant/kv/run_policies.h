@@ -31,6 +31,11 @@ struct PolicyResult {
   SideCost keys;
   SideCost values;
   CodingError error;
+  /// Mean square of softmax_scale times the score error that the Gaussian rate-distortion benchmark has at as many
+  /// bytes a token, for the second moments of this dump's own keys and queries before the rotary embedding
+  /// (transform/score_error.h); nothing when keys are exact or the dump is too short to be learnt from. Half the log2
+  /// of measured over benchmark is the distance in bits per coordinate.
+  std::optional<double> gaussian_score_square;
 };
 
 struct RunOptions {
@@ -42,8 +47,10 @@ struct RunOptions {
 
 /// Every policy on each of the given layers (places in dump.layers()): layers outermost, policies in order. Results
 /// do not depend on the number of threads. All heads and layers share the random map of a method and seed, as engines
-/// do. Throws before any work: InvalidArgument for a policy that cannot be applied to the dump's shapes, InvalidInput
-/// when a tensor holds a value that is not finite.
+/// do; matched keys (match, centre, segments) have a map of their own for each head, from calibration=FILE or, with
+/// calibration=self, from the dump: the keys of its first 1024 tokens, or the first half of a shorter dump, and the
+/// first half of its queries. Throws before any work: InvalidArgument for a policy that cannot be applied to the dump's
+/// shapes, InvalidInput when a tensor holds a value that is not finite.
 std::vector<PolicyResult> run_policies(const Dump& dump, std::span<const std::size_t> layers,
                                        std::span<const quantizer::Policy> policies, const RunOptions& options);
 

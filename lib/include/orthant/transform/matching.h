@@ -33,13 +33,17 @@ Matrix<double> shrunk(MatrixView<const double> s, double share);
 
 /// The geometric mean A # B = A^1/2 (A^-1/2 B A^-1/2)^1/2 A^1/2 of two positive definite matrices: X A^-1 X = B.
 /// Relative error of order d * epsilon * cond(A) (two symmetric eigen-decompositions, each backward stable).
-/// Throws InvalidArgument unless both are positive definite with condition numbers below 1e12.
+/// Throws InvalidArgument unless both are positive definite, A with a condition number below 1e12.
 Matrix<double> geometric_mean(MatrixView<const double> a, MatrixView<const double> b);
 
 /// The optimal M of the given kind: I, a diagonal, or Sigma_k^-1 # Sigma_q.
 /// cond(M) <= sqrt(cond(Sigma_k) cond(Sigma_q)). Errors as in geometric_mean.
 Matrix<double> matching_metric(Match match, MatrixView<const double> key_covariance,
                                MatrixView<const double> query_moment);
+
+/// The eigenvalues lambda_i of Sigma_k^1/2 Sigma_q Sigma_k^1/2, falling: what kFull gives as importance, but also for
+/// moments without full rank (negative rounding is cut at 0).
+std::vector<double> joint_spectrum(MatrixView<const double> key_covariance, MatrixView<const double> query_moment);
 
 /// A factor A of M = A^T A whose rows are the directions in which keys and queries are judged:
 ///   A Sigma_k A^T and A^-T Sigma_q A^-1 have the same diagonal sqrt(lambda_i) (kFull: both are that diagonal matrix),
@@ -52,5 +56,14 @@ struct MatchingMap {
   std::vector<double> importance;  ///< lambda_i >= lambda_{i+1} >= 0
 };
 MatchingMap matching_map(Match match, MatrixView<const double> key_covariance, MatrixView<const double> query_moment);
+
+/// The diagonals of A Sigma_k A^T and A^-T Sigma_q A^-1, direction by direction: second moments of mapped keys and
+/// queries, of whatever moments, not only those the map was fitted to.
+struct MappedMoments {
+  std::vector<double> keys;
+  std::vector<double> queries;
+};
+MappedMoments mapped_moments(const MatchingMap& map, MatrixView<const double> key_moment,
+                             MatrixView<const double> query_moment);
 
 }  // namespace orthant::transform

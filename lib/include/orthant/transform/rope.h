@@ -15,6 +15,9 @@ enum class RopeLayout {
   kInterleaved,  ///< (x_{2i}, x_{2i+1}): the paper, GPT-J, Llama as published
 };
 
+/// "none", "half" or "interleaved".
+const char* name(RopeLayout layout);
+
 /// Rotary position embedding R_t (Su et al. 2021): pair i turns by the angle t * frequency_i,
 ///   (a, b) -> (a cos - b sin, a sin + b cos).
 /// R_s R_t = R_{s+t} and R_t^T = R_{-t}, so <R_s q, R_t k> = <R_{s-t} q, k>: a key turned back by t0 gives the same
@@ -45,6 +48,10 @@ class Rope {
   /// y_i = R_position x_i for every row; x and y (n, dim) may be the same memory, otherwise they must not overlap.
   void turn(MatrixView<const float> x, double position, MatrixView<float> y) const;
   void turn(MatrixView<const double> x, double position, MatrixView<double> y) const;
+  /// Cosines, then sines, of the pairs' angles at a position: what the next function turns by. phases: (2 pairs).
+  void phases(double position, std::span<float> phases) const;
+  /// y_i = R_position x_i for the position of `phases`, without a trigonometric function: for hot paths.
+  void turn(MatrixView<const float> x, std::span<const float> phases, MatrixView<float> y) const;
   /// y += factor R_position x for one vector.
   void add_turned(std::span<const float> x, double position, float factor, std::span<float> y) const;
   /// S <- R S R^T, the moment of turned vectors, for the (dim, dim) second moment S of vectors.

@@ -18,6 +18,9 @@ namespace orthant::transform {
 class SecondMoments {
  public:
   explicit SecondMoments(std::size_t dim);
+  /// The sample with these moments: what mean() and covariance() gave. covariance: (d, d), d = mean.size(), of which
+  /// the lower triangle is read. Throws InvalidArgument on a shape mismatch or a value that is not finite.
+  SecondMoments(std::uint64_t count, std::vector<double> mean, MatrixView<const double> covariance);
 
   /// x: (n, d). Throws InvalidArgument naming row and column at the first value that is not finite; nothing is added.
   void add(MatrixView<const float> x);

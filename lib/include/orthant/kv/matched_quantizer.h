@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "orthant/kv/matched_keys.h"
+#include "orthant/quantizer/make_quantizer.h"
+#include "orthant/quantizer/method.h"
+#include "orthant/quantizer/streaming_quantizer.h"
+#include "orthant/quantizer/vector_quantizer.h"
+#include "orthant/transform/segments.h"
+
+namespace orthant::kv {
+
+/// Reads them from a method. centre=auto is a constant mean when there is a calibration, none otherwise.
+MatchedKeyOptions matched_key_options(const quantizer::Method& method);
+/// True when the method needs a calibration: it matches, centres or cuts segments.
+bool needs_calibration(const quantizer::Method& method);
+/// The method without them: what codes one framed, centred and mapped key.
+quantizer::Method plain_method(const quantizer::Method& method);
+
+/// The quantizer of framed keys: mean, map, and the method's codes; with segments, a quantizer for each, in no more
+/// bytes than the method takes without. Throws InvalidArgument for segments of a method that has no width to divide.
+std::unique_ptr<quantizer::VectorQuantizer> matched_quantizer(const quantizer::Method& method, const MatchedHead& head,
+                                                              const quantizer::QuantizerContext& context);
+
+/// The cache of one head under the method: framed keys through matched_quantizer, the first sink=S and the last
+/// residual=R tokens exact. first_position: of token 0.
+std::unique_ptr<quantizer::StreamingQuantizer> matched_stream(const quantizer::Method& method, const MatchedHead& head,
+                                                              const quantizer::QuantizerContext& context,
+                                                              std::size_t first_position);
+
+/// The segments that matched_quantizer uses: of a method that takes `bytes` a vector, metadata_bytes of them no codes.
+std::vector<transform::Segment> head_segments(const MatchedHead& head, std::size_t segments, std::size_t bytes,
+                                              std::size_t metadata_bytes);
+
+}  // namespace orthant::kv

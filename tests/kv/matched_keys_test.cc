@@ -1,0 +1,177 @@
+#include "orthant/kv/matched_keys.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "kv/test_files.h"
+#include "orthant/bounds/mse_moments.h"
+#include "orthant/codebook/lloyd_max.h"
+#include "orthant/core/rng.h"
+#include "orthant/kv/matched_quantizer.h"
+#include "orthant/kv/run_policies.h"
+#include "orthant/quantizer/transformed_quantizer.h"
+#include "orthant/quantizer/turbo_mse.h"
+#include "orthant/transform/haar.h"
+#include "orthant/transform/matched_transform.h"
+#include "orthant/transform/score_error.h"
+
+namespace orthant::kv {
+namespace {
+
+using testing::HasSubstr;
+using transform::Match;
+
+transform::ErrorLaw turbo_law(std::size_t d, int bits) {
+  const codebook::Codebook book = codebook::sphere_codebook(static_cast<std::int64_t>(d), bits);
+  const bounds::MseMoments m =
+      bounds::mse_moments(static_cast<std::int64_t>(d), {book.centroids().begin(), book.centroids().end()});
+  return {m.residual_on_key, m.perpendicular_variance};
+}
+
+/// Gaussian rows with standard deviations 2^(octaves * random), mixed by a random matrix.
+Matrix<float> gaussian_rows(std::size_t n, std::size_t d, double octaves, std::uint64_t trial) {
+  RngStream rng(21, Domain::kData, trial);
+  Matrix<double> mix(d, d);
+  for (std::size_t i = 0; i < d; ++i)
+    for (std::size_t j = 0; j < d; ++j) mix(i, j) = rng.normal() * std::exp2(octaves * rng.uniform());
+  Matrix<float> x(n, d);
+  std::vector<double> g(d);
+  for (std::size_t r = 0; r < n; ++r) {
+    rng.fill_normal(g);
+    for (std::size_t i = 0; i < d; ++i) {
+      double sum = 0;
+      for (std::size_t j = 0; j < d; ++j) sum += mix(i, j) * g[j];
+      x(r, i) = static_cast<float>(sum);
+    }
+  }
+  return x;
+}
+
+double mean_square_score_error(const quantizer::VectorQuantizer& coder, const Matrix<float>& keys,
+                               const Matrix<float>& queries) {
+  Workspace work(coder.workspace_bytes(keys.rows()));
+  Matrix<std::uint8_t> packed(keys.rows(), coder.bytes_per_vector());
+  Matrix<float> k_hat(keys.rows(), keys.cols());
+  coder.encode(keys.view(), packed.view(), work);
+  coder.decode(packed.view(), k_hat.view(), work);
+  double sum = 0;
+  for (std::size_t q = 0; q < queries.rows(); ++q)
+    for (std::size_t i = 0; i < keys.rows(); ++i) {
+      double error = 0;
+      for (std::size_t j = 0; j < keys.cols(); ++j)
+        error +=
+            static_cast<double>(queries(q, j)) * (static_cast<double>(k_hat(i, j)) - static_cast<double>(keys(i, j)));
+      sum += error * error;
+    }
+  return sum / static_cast<double>(queries.rows() * keys.rows());
+}
+
+// Over Haar rotations the mean square score error of fixed keys and queries, every key with every query, is exactly
+// what their own second moments say: nothing is asymptotic and no law of keys or queries is assumed.
+TEST(ScoreErrorOfTurboMse, IsWhatSecondMomentsPredict) {
+  const std::size_t d = 16;
+  const Matrix<float> keys = gaussian_rows(60, d, 3, 1), queries = gaussian_rows(40, d, 3, 2);
+  transform::SecondMoments k(d), q(d);
+  k.add(keys.view());
+  q.add(queries.view());
+  const Matrix<double> sk = k.second_moment(), sq = q.second_moment();
+  for (const Match match : {Match::kNone, Match::kDiagonal, Match::kFull})
+    for (const int bits : {1, 3}) {
+      const transform::MatchingMap map = transform::matching_map(match, sk.view(), sq.view());
+      const auto matched = std::make_shared<transform::MatchedTransform>(map);
+      Moments between;
+      for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+        auto turbo = std::make_unique<quantizer::TurboMse>(
+            std::make_shared<transform::Haar>(d, seed), codebook::sphere_codebook(static_cast<std::int64_t>(d), bits),
+            quantizer::TurboMseOptions{.format = quantizer::ScaleFormat::kFloat});
+        between.add(mean_square_score_error(quantizer::TransformedQuantizer(matched, std::move(turbo)), keys, queries));
+      }
+      const Matrix<double> metric = transform::matching_metric(match, sk.view(), sq.view());
+      const double predicted = transform::score_error(turbo_law(d, bits), metric.view(), sk.view(), sq.view());
+      // 4 standard errors, two-sided: false alarm 6.3e-5 for each of 6 comparisons.
+      EXPECT_NEAR(between.mean(), predicted, 4 * between.standard_error()) << "match " << static_cast<int>(match);
+      EXPECT_LT(between.standard_error(), 0.05 * predicted);
+    }
+}
+
+Dump shipped() { return Dump::open(std::filesystem::path(ORTHANT_DATA_DIR) / "gemma3-270m-512.safetensors"); }
+
+std::vector<PolicyResult> run_on(const Dump& dump, std::vector<const char*> methods, std::size_t layer = 1) {
+  std::vector<quantizer::Policy> policies;
+  for (const char* method : methods) policies.push_back(quantizer::parse_policy(method));
+  const std::size_t layers[] = {layer};
+  RunOptions options;
+  options.threads = 2;
+  return run_policies(dump, layers, policies, options);
+}
+
+TEST(MatchedKeys, ThreeBitsBeatFourOnRealKeys) {
+  const auto results = run_on(shipped(), {"K=turbo-mse:4,sink=4", "K=turbo-mse:3,sink=4",
+                                          "K=turbo-mse:3,match=diag,align=256,calibration=self,sink=4",
+                                          "K=turbo-mse:3,match=full,align=pre,segments=4,calibration=self,sink=4"});
+  const double plain = results[0].error.attention.mean_kl();
+  EXPECT_LT(results[2].error.attention.mean_kl(), plain);
+  EXPECT_LT(results[3].error.attention.mean_kl(), plain);
+  EXPECT_EQ(results[2].keys.bytes_per_token, results[1].keys.bytes_per_token);
+  EXPECT_LE(results[3].keys.bytes_per_token, results[1].keys.bytes_per_token);
+  for (const PolicyResult& result : results) {
+    ASSERT_TRUE(result.gaussian_score_square.has_value());
+    EXPECT_LT(*result.gaussian_score_square, result.error.attention.score_square.mean());
+  }
+}
+
+TEST(MatchedKeys, ExactFirstTokensAreExact) {
+  const auto results =
+      run_on(shipped(), {"K=turbo-mse:2,match=diag,align=64,calibration=self,sink=512", "K=turbo-mse:2,sink=512"});
+  for (const PolicyResult& result : results) {
+    EXPECT_EQ(result.error.attention.score_square.mean(), 0);
+    EXPECT_EQ(result.keys.bits_per_element, 16);
+  }
+}
+
+// eden, rabitq-like uniform codes, floats: whatever codes vectors takes the map.
+TEST(MatchedKeys, WorkWithEveryCoderOfVectors) {
+  const auto results =
+      run_on(shipped(), {"K=turbo-mse:3", "K=eden:3,match=diag,calibration=self", "K=uniform:3,group=64",
+                         "K=uniform:3,group=64,match=full,align=256,calibration=self,rotation=haar",
+                         "K=turbo-mse:3,centre=rotating,match=diag,align=64,calibration=self"});
+  EXPECT_LT(results[1].error.attention.mean_kl(), results[0].error.attention.mean_kl());
+  EXPECT_LT(results[3].error.attention.mean_kl(), results[2].error.attention.mean_kl());
+  EXPECT_LT(results[4].error.attention.mean_kl(), results[0].error.attention.mean_kl());
+}
+
+TEST(MatchedKeys, RefuseWhatDoesNotFit) {
+  const Dump dump = shipped();
+  EXPECT_THROW(run_on(dump, {"K=turbo-mse:3,match=diag"}), InvalidArgument);
+  EXPECT_THROW(run_on(dump, {"V=turbo-mse:3,match=diag,calibration=self"}), InvalidArgument);
+  EXPECT_THROW(run_on(dump, {"K=q8_0,segments=4,calibration=self"}), InvalidArgument);
+  const auto path = std::filesystem::path(testing::TempDir()) / "other_calibration.safetensors";
+  const auto refused = [&](auto&& change) {
+    Calibration c = calibrate(std::span(&dump, 1), {"s"}, {});
+    change(c);
+    write_calibration(path, c);
+    const std::string method = "K=turbo-mse:3,match=diag,calibration=" + path.string();
+    const std::string message = refusal([&] { run_on(dump, {method.c_str()}); });
+    std::filesystem::remove(path);
+    return message;
+  };
+  EXPECT_EQ(refused([](Calibration&) {}), "");
+  EXPECT_THAT(refused([](Calibration& c) { c.model = "another"; }), HasSubstr("model"));
+  EXPECT_THAT(refused([](Calibration& c) { c.rope_layout = transform::RopeLayout::kInterleaved; }),
+              HasSubstr("rope_layout"));
+  EXPECT_THAT(refused([](Calibration& c) { c.layers.erase(c.layers.begin() + 1); }), HasSubstr("layer"));
+  EXPECT_THAT(refused([](Calibration& c) { c.layers[1].rope_theta = 1e4; }), HasSubstr("rope_theta"));
+  EXPECT_THAT(refused([](Calibration& c) {
+                c.head_dim = 8;
+                for (auto& layer : c.layers) layer.heads = {{transform::SecondMoments(8), transform::SecondMoments(8)}};
+              }),
+              HasSubstr("head_dim"));
+}
+
+}  // namespace
+}  // namespace orthant::kv
