@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "orthant/cache/cache_options.h"
+#include "orthant/cache/key_cache.h"
+#include "orthant/cache/row_format.h"
+#include "orthant/core/matrix_view.h"
+#include "orthant/core/workspace.h"
+#include "orthant/quantizer/turbo_mse.h"
+#include "orthant/transform/key_frame.h"
+#include "orthant/transform/transform.h"
+
+namespace orthant::cache {
+
+/// How the keys of one KV head are matched and coded; fitted once, shared by the caches of every sequence.
+///   y = A (F k - mean)      F: the frame, A: the map, then codes of each segment with its own rotation, book and norm
+/// Immutable; calls may run concurrently.
+class MatchedKeyCoder {
+ public:
+  /// Consecutive coordinates of A x. A segment without coder stores nothing and decodes to zeros.
+  struct Segment {
+    std::size_t dim = 0;
+    std::shared_ptr<const quantizer::TurboMse> coder;
+  };
+
+  /// mean: (d), zeros for none; map: A, or null for the identity. Throws InvalidArgument unless dimensions agree, a
+  /// segment has a coder, and the frame's tile is 0 or a multiple of 64: keys coded before RoPE have no scores
+  /// straight from the codes.
+  MatchedKeyCoder(transform::KeyFrame frame, std::vector<float> mean, std::shared_ptr<const transform::Transform> map,
+                  std::vector<Segment> segments);
+
+  std::size_t dim() const { return mean_.size(); }
+  const transform::KeyFrame& frame() const { return frame_; }
+  std::span<const float> mean() const { return mean_; }
+  /// One section and one scale for each segment.
+  RowFormat format() const;
+  /// Of encode and of queries with up to `rows` rows.
+  std::size_t workspace_bytes(std::size_t rows) const;
+
+  /// keys (n, d) at positions first, first + 1, ...; codes (n, d), scales (n, format().scales()); exact (n, d) or
+  /// empty: the rotated y themselves.
+  void encode(MatrixView<const float> keys, std::size_t first, MatrixView<std::uint8_t> codes, MatrixView<float> scales,
+              MatrixView<float> exact, Workspace& work) const;
+  /// Queries as a cache of these codes takes them, p = R A^-T framed, for queries that are in the frame of a tile.
+  void transform_queries(MatrixView<const float> framed, MatrixView<float> p, Workspace& work) const;
+
+ private:
+  void rotate_keys(MatrixView<float> y, Workspace& work) const;
+
+  transform::KeyFrame frame_;
+  std::vector<float> mean_;
+  std::shared_ptr<const transform::Transform> map_;
+  std::vector<Segment> segments_;
+};
+
+/// The matched keys of one KV head as tokens arrive, and scores straight from their codes.
+/// One map serves a whole tile of keys: a query is turned, mapped and rotated once for each tile (once in all when the
+/// frame has none), and the mean adds one number for each query and tile, or, when it rotates, one for each key.
+/// Scores have KeyCache's error bound, for the transformed query. Keys outside the tile grid (after eviction) need the
+/// frame without tiles. Const calls may run concurrently, each thread with its own Workspace; they do not allocate.
+class MatchedKeyCache {
+ public:
+  /// first_position: of key 0; a multiple of the frame's tile, else InvalidArgument.
+  MatchedKeyCache(std::shared_ptr<const MatchedKeyCoder> coder, const CacheOptions& options = {},
+                  std::size_t first_position = 0);
+
+  std::size_t size() const { return keys_.size(); }
+  const MatchedKeyCoder& coder() const { return *coder_; }
+  const KeyCache& codes() const { return keys_; }
+  void reserve(std::size_t keys) { keys_.reserve(keys); }
+
+  std::size_t append_workspace_bytes() const;
+  /// keys: (n, d) as a plain cache takes them (after RoPE), the next n positions.
+  void append(MatrixView<const float> keys, Workspace& work);
+
+  std::size_t workspace_bytes(std::size_t queries) const;
+  /// scores(h, i) = scale * <queries_h, k_i> for all keys; queries (h, d) after RoPE, scores (h, size()).
+  void scores(MatrixView<const float> queries, float scale, MatrixView<float> scores, Workspace& work) const;
+
+ private:
+  std::shared_ptr<const MatchedKeyCoder> coder_;
+  std::size_t first_position_;
+  bool keeps_exact_;
+  KeyCache keys_;
+  std::vector<float> phases_;   // by which queries are turned back, tile after tile
+  Matrix<float> turned_means_;  // R_delta mu_0 for each place in a tile; empty unless the mean rotates in tiles
+};
+
+}  // namespace orthant::cache

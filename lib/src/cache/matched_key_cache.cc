@@ -1,0 +1,235 @@
+#include "orthant/cache/matched_key_cache.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/gemm.h"
+#include "orthant/core/error.h"
+
+namespace orthant::cache {
+namespace {
+
+constexpr std::size_t kBlockRows = 64;
+
+/// Eight chains of d / 8 products, so that the compiler may use vectors: error (d / 8 + 3) 2^-24 sum |a_j b_j|.
+float dot(std::span<const float> a, std::span<const float> b) {
+  constexpr std::size_t kChains = 8;
+  float sums[kChains] = {};
+  std::size_t j = 0;
+  for (; j + kChains <= a.size(); j += kChains)
+    for (std::size_t c = 0; c < kChains; ++c) sums[c] += a[j + c] * b[j + c];
+  for (std::size_t c = 0; j + c < a.size(); ++c) sums[c] += a[j + c] * b[j + c];
+  for (std::size_t width = kChains / 2; width > 0; width /= 2)
+    for (std::size_t c = 0; c < width; ++c) sums[c] += sums[c + width];
+  return sums[0];
+}
+
+}  // namespace
+
+MatchedKeyCoder::MatchedKeyCoder(transform::KeyFrame frame, std::vector<float> mean,
+                                 std::shared_ptr<const transform::Transform> map, std::vector<Segment> segments)
+    : frame_(std::move(frame)), mean_(std::move(mean)), map_(std::move(map)), segments_(std::move(segments)) {
+  require_size("MatchedKeyCoder", "size of the mean", mean_.size(), frame_.rope().dim());
+  if (map_) require_size("MatchedKeyCoder", "dimension of the map", map_->dim(), dim());
+  std::size_t total = 0;
+  bool coded = false;
+  for (const Segment& s : segments_) {
+    if (s.coder) require_size("MatchedKeyCoder", "dimension of a segment's coder", s.coder->dim(), s.dim);
+    coded = coded || s.coder;
+    total += s.dim;
+  }
+  require_size("MatchedKeyCoder", "coordinates of all segments", total, dim());
+  if (!coded) throw_invalid_argument("MatchedKeyCoder", "coded segments", "0", "1 or more");
+  const std::size_t tile = frame_.alignment().tile;
+  if (tile % TileLayout::kLanes != 0)
+    throw_invalid_argument("MatchedKeyCoder", "tile of the frame", std::to_string(tile), "0 or a multiple of 64");
+}
+
+RowFormat MatchedKeyCoder::format() const {
+  std::vector<RowFormat::Section> sections;
+  std::size_t first = 0;
+  std::size_t scales = 0;
+  for (const Segment& s : segments_) {
+    RowFormat::Section section{first, s.dim, 0, {0.0F}, 0};
+    if (s.coder) {
+      const std::span<const float> levels = s.coder->table().centroids();
+      section = {first, s.dim, s.coder->bits(), {levels.begin(), levels.end()}, scales++};
+    }
+    sections.push_back(std::move(section));
+    first += s.dim;
+  }
+  return RowFormat(std::move(sections), scales, false);
+}
+
+std::size_t MatchedKeyCoder::workspace_bytes(std::size_t rows) const {
+  const std::size_t block = std::max(rows, kBlockRows);
+  std::size_t most = map_ ? map_->workspace_bytes(block) : 0;
+  for (const Segment& s : segments_)
+    if (s.coder) most = std::max({most, s.coder->workspace_bytes(block), s.coder->rotation().workspace_bytes(block)});
+  return Workspace::bytes_for<float>(block * dim()) + Workspace::bytes_for<float>(block) + most;
+}
+
+void MatchedKeyCoder::rotate_keys(MatrixView<float> y, Workspace& work) const {
+  std::size_t first = 0;
+  for (const Segment& s : segments_) {
+    const MatrixView<float> part = y.middle_cols(first, s.dim);
+    if (s.coder) s.coder->rotation().apply_keys(part, part, work);
+    first += s.dim;
+  }
+}
+
+void MatchedKeyCoder::encode(MatrixView<const float> keys, std::size_t first, MatrixView<std::uint8_t> codes,
+                             MatrixView<float> scales, MatrixView<float> exact, Workspace& work) const {
+  require_size("MatchedKeyCoder::encode", "columns of the keys", keys.cols(), dim());
+  require_size("MatchedKeyCoder::encode", "rows of the codes", codes.rows(), keys.rows());
+  require_size("MatchedKeyCoder::encode", "columns of the codes", codes.cols(), dim());
+  require_size("MatchedKeyCoder::encode", "rows of the scales", scales.rows(), keys.rows());
+  const Workspace::Scope scope(work);
+  const MatrixView<float> block(work.take<float>(kBlockRows * dim()).data(), kBlockRows, dim());
+  const std::span<float> norms = work.take<float>(kBlockRows);
+  for (std::size_t row = 0; row < keys.rows(); row += kBlockRows) {
+    const std::size_t n = std::min(kBlockRows, keys.rows() - row);
+    const MatrixView<float> y = block.middle_rows(0, n);
+    frame_.enter(keys.middle_rows(row, n), first + row, y);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < dim(); ++j) y(i, j) -= mean_[j];
+    if (map_) map_->apply_keys(y, y, work);
+    std::size_t column = 0;
+    std::size_t scale = 0;
+    for (const Segment& s : segments_) {
+      const MatrixView<std::uint8_t> part = codes.middle_rows(row, n).middle_cols(column, s.dim);
+      if (s.coder) {
+        s.coder->encode_codes(y.middle_cols(column, s.dim), part, norms.first(n), work);
+        for (std::size_t i = 0; i < n; ++i) scales(row + i, scale) = norms[i];
+        ++scale;
+      } else {
+        for (std::size_t i = 0; i < n; ++i) std::ranges::fill(part.row(i), std::uint8_t{0});
+      }
+      column += s.dim;
+    }
+    if (exact.rows() == 0) continue;
+    rotate_keys(y, work);
+    for (std::size_t i = 0; i < n; ++i) std::ranges::copy(y.row(i), exact.row(row + i).begin());
+  }
+}
+
+void MatchedKeyCoder::transform_queries(MatrixView<const float> framed, MatrixView<float> p, Workspace& work) const {
+  if (map_) {
+    map_->apply_queries(framed, p, work);
+  } else {
+    for (std::size_t i = 0; i < p.rows(); ++i) std::ranges::copy(framed.row(i), p.row(i).begin());
+  }
+  std::size_t first = 0;
+  for (const Segment& s : segments_) {
+    const MatrixView<float> part = p.middle_cols(first, s.dim);
+    if (s.coder) s.coder->rotation().apply_queries(part, part, work);
+    first += s.dim;
+  }
+}
+
+MatchedKeyCache::MatchedKeyCache(std::shared_ptr<const MatchedKeyCoder> coder, const CacheOptions& options,
+                                 std::size_t first_position)
+    : coder_(std::move(coder)),
+      first_position_(first_position),
+      keeps_exact_(options.first_exact > 0 || options.last_exact > 0),
+      keys_(coder_->format(), options) {
+  const std::size_t tile = coder_->frame().alignment().tile;
+  if (tile != 0 && first_position % tile != 0)
+    throw_invalid_argument("MatchedKeyCache", "first position", std::to_string(first_position),
+                           "a multiple of the tile, " + std::to_string(tile));
+  if (tile == 0 || !coder_->frame().rotating()) return;
+  turned_means_ = Matrix<float>(tile, coder_->dim());
+  for (std::size_t delta = 0; delta < tile; ++delta) coder_->frame().mean_at(delta, turned_means_.row(delta));
+}
+
+std::size_t MatchedKeyCache::append_workspace_bytes() const {
+  const std::size_t d = coder_->dim();
+  return Workspace::bytes_for<std::uint8_t>(kBlockRows * d) +
+         Workspace::bytes_for<float>(kBlockRows * keys_.format().scales()) +
+         Workspace::bytes_for<float>(kBlockRows * d) + coder_->workspace_bytes(kBlockRows);
+}
+
+void MatchedKeyCache::append(MatrixView<const float> keys, Workspace& work) {
+  const std::size_t d = coder_->dim();
+  const std::size_t scale_count = keys_.format().scales();
+  const Workspace::Scope scope(work);
+  const MatrixView<std::uint8_t> codes(work.take<std::uint8_t>(kBlockRows * d).data(), kBlockRows, d);
+  const MatrixView<float> scales(work.take<float>(kBlockRows * scale_count).data(), kBlockRows, scale_count);
+  const MatrixView<float> exact(work.take<float>(kBlockRows * d).data(), kBlockRows, d);
+  for (std::size_t row = 0; row < keys.rows(); row += kBlockRows) {
+    const std::size_t n = std::min(kBlockRows, keys.rows() - row);
+    const MatrixView<float> window = keeps_exact_ ? exact.middle_rows(0, n) : MatrixView<float>();
+    coder_->encode(keys.middle_rows(row, n), first_position_ + keys_.size(), codes.middle_rows(0, n),
+                   scales.middle_rows(0, n), window, work);
+    keys_.append(codes.middle_rows(0, n), scales.middle_rows(0, n), {}, window);
+  }
+  const std::size_t tile = coder_->frame().alignment().tile;
+  if (tile == 0) return;
+  const transform::Rope& rope = coder_->frame().rope();
+  const std::size_t width = 2 * rope.frequencies().size();
+  while (width > 0 && phases_.size() / width * tile < size()) {
+    const std::size_t tile_start = first_position_ + phases_.size() / width * tile;
+    phases_.resize(phases_.size() + width);
+    rope.phases(-static_cast<double>(tile_start), std::span(phases_).last(width));
+  }
+}
+
+std::size_t MatchedKeyCache::workspace_bytes(std::size_t queries) const {
+  const std::size_t d = coder_->dim();
+  const std::size_t terms = coder_->frame().rotating() ? std::max(turned_means_.rows(), kBlockRows) : 1;
+  return 2 * Workspace::bytes_for<float>(queries * d) + Workspace::bytes_for<float>(queries * terms) +
+         Workspace::bytes_for<float>(d) + std::max(coder_->workspace_bytes(queries), keys_.workspace_bytes(queries));
+}
+
+void MatchedKeyCache::scores(MatrixView<const float> queries, float scale, MatrixView<float> scores,
+                             Workspace& work) const {
+  const std::size_t d = coder_->dim();
+  require_size("MatchedKeyCache::scores", "columns of the queries", queries.cols(), d);
+  require_size("MatchedKeyCache::scores", "rows of the scores", scores.rows(), queries.rows());
+  require_size("MatchedKeyCache::scores", "columns of the scores", scores.cols(), size());
+  const std::size_t h = queries.rows();
+  const bool rotating = coder_->frame().rotating();
+  const std::size_t tile = coder_->frame().alignment().tile;
+  const Workspace::Scope scope(work);
+  const MatrixView<float> framed(work.take<float>(h * d).data(), h, d);
+  const MatrixView<float> p(work.take<float>(h * d).data(), h, d);
+  const std::size_t term_columns = rotating ? std::max(turned_means_.rows(), kBlockRows) : 1;
+  const MatrixView<float> terms(work.take<float>(h * term_columns).data(), h, term_columns);
+  const std::span<float> mean = work.take<float>(d);
+
+  // A run of keys with one transformed query: a tile of the frame. Without tiles all keys are one run, cut only when a
+  // rotating mean needs a term for each key.
+  if (tile == 0)
+    for (std::size_t q = 0; q < h; ++q) std::ranges::copy(queries.row(q), framed.row(q).begin());
+  const transform::Rope& rope = coder_->frame().rope();
+  const std::size_t width = 2 * rope.frequencies().size();
+  const std::size_t run = tile != 0 ? tile : rotating ? kBlockRows : std::max<std::size_t>(size(), 1);
+  for (std::size_t first = 0; first < size(); first += run) {
+    const std::size_t n = std::min(run, size() - first);
+    const std::size_t position = first_position_ + first;
+    if (tile != 0) {
+      rope.turn(queries, std::span(phases_).subspan(first / tile * width, width), framed);
+      coder_->transform_queries(framed, p, work);
+    } else if (first == 0) {
+      coder_->transform_queries(framed, p, work);
+    }
+    MatrixView<const float> run_terms = terms.middle_cols(0, rotating ? n : 1);
+    if (!rotating) {
+      for (std::size_t q = 0; q < h; ++q) terms(q, 0) = scale * dot(framed.row(q), coder_->mean());
+    } else if (tile != 0) {
+      multiply_transposed(framed, turned_means_.view().middle_rows(0, n), terms.middle_cols(0, n));
+    } else {
+      for (std::size_t i = 0; i < n; ++i) {
+        coder_->frame().mean_at(position + i, mean);
+        multiply_transposed(framed, MatrixView<const float>(mean.data(), 1, d), terms.middle_cols(i, 1));
+      }
+    }
+    if (rotating)
+      for (std::size_t q = 0; q < h; ++q)
+        for (std::size_t i = 0; i < n; ++i) terms(q, i) *= scale;
+    keys_.scores(p, scale, first, scores.middle_cols(first, n), work, run_terms);
+  }
+}
+
+}  // namespace orthant::cache
