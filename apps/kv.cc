@@ -100,12 +100,12 @@ std::vector<Field> fields(const Shown& shown, bool all_layers) {
       {{"value_bits_per_element", "V bits", Type::kReal},
        [](const Line& l) { return l.values.bits_per_element; },
        shown.values},
-      {{"key_bytes_per_token", "K B/token", Type::kReal}, [](const Line& l) { return l.keys.bytes_per_token; }},
-      {{"value_bytes_per_token", "V B/token", Type::kReal}, [](const Line& l) { return l.values.bytes_per_token; }},
-      {{"metadata_bytes_per_token", "metadata B", Type::kReal},
+      {{"key_bytes_per_token", "K B/token", Type::kReal, 7}, [](const Line& l) { return l.keys.bytes_per_token; }},
+      {{"value_bytes_per_token", "V B/token", Type::kReal, 7}, [](const Line& l) { return l.values.bytes_per_token; }},
+      {{"metadata_bytes_per_token", "metadata B", Type::kReal, 7},
        [](const Line& l) { return l.keys.metadata_bytes_per_token + l.values.metadata_bytes_per_token; },
        false},
-      {{"exact_bytes_per_token", "exact B", Type::kReal},
+      {{"exact_bytes_per_token", "exact B", Type::kReal, 7},
        [](const Line& l) { return l.keys.exact_bytes_per_token + l.values.exact_bytes_per_token; },
        false},
       {{"bits_per_element", "bits", Type::kReal}, [](const Line& l) { return l.bits_per_element(); }, false},
@@ -415,7 +415,9 @@ Run add_kv(CLI::App& app) {
   add_common_options(*command, options->common);
   command->footer(
       "Without --method, the keys are coded by turbo-mse at each width, and by q8_0, q4_0 and bf16 for comparison.\n"
-      "K bits: true size, scales included. distortion: mean |x - x_hat|^2 / |x|^2; theory: what the theorem says.\n"
+      "K bits: true size over the dump's tokens, scales and exact tokens included. A query reads each token as the\n"
+      "cache had it at that moment: exact or coded (kivi, sink=4, residual=128).\n"
+      "distortion: mean |x - x_hat|^2 / |x|^2; theory: what the theorem says.\n"
       "Scores are softmax scale times <q, k>: signed mean error (bias) and RMS over the tokens a query sees.\n"
       "from Gaussian: bits per coordinate that the Gaussian rate-distortion figure with the same second moments would "
       "do\n"

@@ -128,6 +128,33 @@ TEST(EvaluateStream, BytesAreThoseOfTheMethod) {
   EXPECT_EQ(results[2].values.bits_per_element, 4.5);
 }
 
+TEST(EvaluateStream, EveryMethodRunsOnEitherSide) {
+  const Dump dump = small_dump();
+  const std::vector<std::size_t> layers = {1};
+  std::vector<quantizer::Policy> policies;
+  for (const quantizer::FamilyRule& family : quantizer::method_families()) {
+    if (family.role != quantizer::MethodRole::kQuantizer) continue;
+    std::string text(family.name);
+    if (family.has_argument) text += family.name == "split" ? ":3+2" : family.name == "fp8" ? ":e4m3" : ":3";
+    if (family.name == "qjl") text = "qjl:256";
+    if (family.name == "polar") text = "polar:4";
+    policies.push_back(quantizer::parse_policy("K=" + text + " V=" + text));
+  }
+  EXPECT_GE(policies.size(), 22U);
+  for (const PolicyResult& result : run_policies(dump, layers, policies, {})) {
+    const std::string name = to_string(policies[result.policy]);
+    for (const auto* side : {&result.error.key_bytes, &result.error.value_bytes}) {
+      EXPECT_GT(side->payload, 0U) << name;
+      // A head of 256 channels and 512 tokens, float32 at most.
+      EXPECT_LE(side->total(), 512U * 256 * 4) << name;
+    }
+    EXPECT_EQ(result.keys.bits_per_element, 8.0 * static_cast<double>(result.error.key_bytes.total()) / (512 * 256))
+        << name;
+    EXPECT_LT(result.error.keys.distortion(), name.find("qjl") == std::string::npos ? 0.6 : 3) << name;
+    EXPECT_TRUE(std::isfinite(result.error.attention.kl.mean())) << name;
+  }
+}
+
 TEST(EvaluateStream, ThreadsDoNotChangeTheNumbers) {
   const Dump dump = small_dump();
   const std::vector<std::size_t> layers = {0, 1, 2};

@@ -14,6 +14,7 @@
 #include "orthant/kv/matched_quantizer.h"
 #include "orthant/quantizer/make_quantizer.h"
 #include "orthant/quantizer/make_streaming.h"
+#include "orthant/quantizer/split_channels.h"
 #include "orthant/quantizer/turbo_mse.h"
 #include "orthant/transform/haar.h"
 #include "orthant/transform/score_error.h"
@@ -76,6 +77,9 @@ void require_fits(const std::string& file, const Calibration& calibration, const
   require_same(file, "rope_layout", transform::name(calibration.rope_layout), transform::name(dump.rope_layout()));
 }
 
+/// True for split: its louder channels are chosen by the head's own data.
+bool chooses_channels(const Method& method) { return method.has("channels"); }
+
 /// The quantizers of a run: one for each method and dimension, or one for each head where something comes from its data
 /// or its positions.
 class QuantizerSet {
@@ -123,7 +127,8 @@ class QuantizerSet {
   using Key = std::tuple<std::string, std::size_t, std::size_t, Side>;
 
   static bool belongs_to_head(const Method& method) {
-    return takes_scale_from_data(method) || needs_calibration(method) || !quantizer::codes_single_vectors(method);
+    return takes_scale_from_data(method) || chooses_channels(method) || needs_calibration(method) ||
+           !quantizer::codes_single_vectors(method);
   }
 
   Key key(const Method& method, Side side, std::size_t layer, std::size_t head) const {
@@ -165,6 +170,11 @@ class QuantizerSet {
     if (needs_calibration(*job.method)) {
       job.place->stream = make_matched(job, vectors);
       return;
+    }
+    if (chooses_channels(*job.method)) {
+      const Matrix<float> x = dump_.read(job.layer, tensor_of(job.side), job.head);
+      const auto count = static_cast<std::size_t>(job.method->integer("channels"));
+      vectors.outlier_channels = quantizer::loudest_channels(x.view(), count);
     }
     quantizer::StreamContext context;
     context.vectors = vectors;

@@ -43,6 +43,13 @@ std::optional<KeyFrame> frame_of(const Method& method, CacheSide side, std::size
   return KeyFrame(rope_of(method, "bias", context), alignment, {context.key_bias.begin(), context.key_bias.end()});
 }
 
+/// What a head's rows share: a given scale, the places of split's channels.
+std::size_t shared_bytes(const Method& method) {
+  if (method.has("channels")) return sizeof(std::uint16_t) * size_value(method, "channels");
+  if (!method.has("scale")) return 0;
+  return method.text("scale") == "tensor" || method.text("scale") == "head" ? sizeof(float) : 0;
+}
+
 std::unique_ptr<StreamingQuantizer> make_rows(const Method& method, CacheSide side, std::size_t dim,
                                               const StreamContext& context) {
   const bool channels = method.has("axis") && method.text("axis") == "channel";
@@ -60,9 +67,7 @@ std::unique_ptr<StreamingQuantizer> make_rows(const Method& method, CacheSide si
   } else {
     const Method vectors =
         method.with("sink", "0").with("residual", "0").with("bias", "none").with("align", "none").with("exact", "f16");
-    const bool given_scale =
-        method.has("scale") && (method.text("scale") == "tensor" || method.text("scale") == "head");
-    codec = std::make_unique<RowBlocks>(make_quantizer(vectors, dim, context.vectors), given_scale ? sizeof(float) : 0);
+    codec = std::make_unique<RowBlocks>(make_quantizer(vectors, dim, context.vectors), shared_bytes(method));
   }
   const FlushSchedule schedule{size_value(method, "sink"), size_value(method, "residual"), codec->tokens_per_block(),
                                /*before_read=*/true};
