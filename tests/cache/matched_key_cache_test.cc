@@ -119,8 +119,8 @@ TEST(MatchedKeyCache, ScoresAreThoseOfTheDecodedKeys) {
         // A few maps in single precision, cond(A) below 40 at d = 32: d * 2^-24 * 40 of the products' sizes.
         EXPECT_NEAR(scores(h, i), score, 32 * 6e-8 * 40 * (size + 100)) << "tile " << setting.tile << " key " << i;
       }
-    // And they are near the exact ones: a wrong frame or a lost mean would leave an error as large as the scores. (These
-    // keys are not turned by their positions, so a rotating mean does not fit them.)
+    // And they are near the exact ones: a wrong frame or a lost mean would leave an error as large as the scores.
+    // (These keys are not turned by their positions, so a rotating mean does not fit them.)
     double error = 0, total = 0;
     for (std::size_t h = 0; h < 3; ++h)
       for (std::size_t i = 0; i < 300; ++i) {

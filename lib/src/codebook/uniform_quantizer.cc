@@ -32,8 +32,9 @@ Measured fixed_rate(DensityView law, int bits, double step) {
   long double slope = 0;
   for (int k = 0; k < n; ++k) {
     const double a = k - (n - 1) / 2.0;
-    const double low = k == 0 ? lower : mean + step * (a - 0.5);
-    const double high = k == n - 1 ? upper : mean + step * (a + 0.5);
+    // Wide steps put outer cells past the end of the law: those are empty.
+    const double low = k == 0 ? lower : std::clamp(mean + step * (a - 0.5), lower, upper);
+    const double high = k == n - 1 ? upper : std::clamp(mean + step * (a + 0.5), lower, upper);
     const CellMoments cell =
         law.cell_moments(static_cast<long double>(mean) + static_cast<long double>(step) * a, low, high);
     distortion += cell.second;
@@ -94,21 +95,28 @@ UniformQuantizer optimal_uniform(DensityView law, int bits) {
   const double sigma = std::sqrt(law.variance());
   const auto [lower, upper] = law.support();
   // Twice what fills the support: a law with its mass at the ends wants its outer levels there.
-  const double widest = 2 * std::min(upper - lower, 28 * sigma) / (1 << bits);
-  constexpr int kTried = 64;
-  const auto tried = [&](int i) { return widest * (i + 1) / kTried; };
-  int best = 0;
-  double least = HUGE_VAL;
-  for (int i = 0; i < kTried; ++i) {
-    const double d = fixed_rate(law, bits, tried(i)).quantizer.distortion;
-    if (d < least) {
-      least = d;
-      best = i;
-    }
-  }
+  double low = 0;
+  double high = 2 * std::min(upper - lower, 28 * sigma) / (1 << bits);
   const auto slope = [&](double step) { return fixed_rate(law, bits, step).slope; };
-  const double low = best == 0 ? tried(0) / 64 : tried(best - 1);
-  const double high = best == kTried - 1 ? 2 * tried(best) : tried(best + 1);
+  // The least of 64 steps brackets the optimum. Where a density has a pole (d = 2) the distortion has several minima,
+  // and the bracket is refined until the slope changes sign in it, which it does once it holds a single one.
+  constexpr int kTried = 64;
+  do {
+    const double width = (high - low) / kTried;
+    const double first = low + width;
+    int best = 0;
+    double least = HUGE_VAL;
+    for (int i = 0; i < kTried; ++i) {
+      const double d = fixed_rate(law, bits, first + i * width).quantizer.distortion;
+      if (d < least) {
+        least = d;
+        best = i;
+      }
+    }
+    low = first + (best - (best == 0 ? 0.984375 : 1.0)) * width;  // never step 0
+    high = first + (best + 1) * width;
+  } while (!(slope(low) < 0 && slope(high) > 0) && high - low > 1e-14 * high);
+  if (!(slope(low) < 0 && slope(high) > 0)) return fixed_rate(law, bits, (low + high) / 2).quantizer;
   return fixed_rate(law, bits, root(slope, low, high)).quantizer;
 }
 
