@@ -3,6 +3,7 @@
 #include <ostream>
 #include <utility>
 
+#include "check_arguments.h"
 #include "command.h"
 #include "orthant/core/error.h"
 #include "orthant/core/version.h"
@@ -36,15 +37,16 @@ int run_command(const std::vector<std::string>& arguments, Streams streams) {
   add("verify", add_verify(app));
 
   try {
+    require_known_command(app, arguments);
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error, streams.out, streams.err) == 0 ? kDone : kUsage;
-  }
-  try {
     for (const auto& [command, run] : commands) {
-      if (command->parsed()) return run(streams, Invocation{arguments});
+      if (!command->parsed()) continue;
+      check_arguments(*command);
+      return run(streams, Invocation{arguments});
     }
     return kUsage;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error, streams.out, streams.err) == 0 ? kDone : kUsage;
   } catch (const InvalidArgument& error) {
     streams.err << "orthant: " << error.what() << '\n';
     return kUsage;

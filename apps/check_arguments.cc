@@ -1,0 +1,107 @@
+#include "check_arguments.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+
+#include "orthant/core/error.h"
+
+namespace orthant::apps {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Given {
+  std::string option;
+  std::string value;
+};
+
+/// Values given on the command line: to options that write a file, and to all others.
+struct GivenValues {
+  std::vector<Given> written;
+  std::vector<Given> others;
+};
+
+void require_unsigned(const Given& given) {
+  std::uint64_t value = 0;
+  const char* end = given.value.data() + given.value.size();
+  const auto [stop, error] = std::from_chars(given.value.data(), end, value);
+  if (error == std::errc() && stop == end) return;
+  throw_invalid_argument(given.option, "number", given.value, "a whole number from 0 to 18446744073709551615");
+}
+
+void collect(const CLI::App& command, GivenValues& values) {
+  constexpr std::array kWritten = {"--json", "--html", "--svg", "--csv", "--out"};
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    for (const std::string& value : option->results()) {
+      const Given given{name, value};
+      if (option->get_type_name().starts_with("UINT")) require_unsigned(given);
+      const bool written = std::find(kWritten.begin(), kWritten.end(), name) != kWritten.end();
+      (written ? values.written : values.others).push_back(given);
+    }
+  }
+  for (const CLI::App* sub : command.get_subcommands()) collect(*sub, values);
+}
+
+/// A regular file that exists; devices and pipes may be read and written at once.
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+bool same_file(const fs::path& a, const fs::path& b) {
+  std::error_code ignored;
+  if (is_file(a) && is_file(b)) return fs::equivalent(a, b, ignored);
+  return !fs::exists(a, ignored) && fs::weakly_canonical(a, ignored) == fs::weakly_canonical(b, ignored);
+}
+
+void require_writable(const Given& given) {
+  std::error_code ignored;
+  const fs::path path = given.value;
+  if (fs::is_directory(path, ignored)) throw_invalid_argument(given.option, given.value, "a directory", "a file name");
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (!fs::is_directory(folder, ignored)) {
+    throw_invalid_argument(given.option, given.value, "no folder " + folder.string(), "an existing folder");
+  }
+  if (!fs::exists(path, ignored) && access(folder.c_str(), W_OK) != 0) {
+    throw_invalid_argument(given.option, given.value, "a folder that cannot be written", "a folder with write access");
+  }
+}
+
+}  // namespace
+
+void check_arguments(const CLI::App& command) {
+  GivenValues values;
+  collect(command, values);
+  for (std::size_t i = 0; i < values.written.size(); ++i) {
+    const Given& out = values.written[i];
+    if (out.value.empty()) throw_invalid_argument(out.option, "file name", "nothing", "the name of a file to write");
+    require_writable(out);
+    for (std::size_t j = 0; j < i; ++j) {
+      if (!same_file(out.value, values.written[j].value)) continue;
+      throw_invalid_argument(out.option, out.value, "the file of " + values.written[j].option, "a file of its own");
+    }
+    for (const Given& other : values.others) {
+      if (!is_file(other.value) || !same_file(out.value, other.value)) continue;
+      throw_invalid_argument(out.option, out.value, "a file that the command reads", "another file: it would be lost");
+    }
+  }
+}
+
+void require_known_command(const CLI::App& app, const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front().starts_with("-")) return;
+  std::string known;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == arguments.front()) return;
+    known += (known.empty() ? "" : ", ") + command->get_name();
+  }
+  throw_invalid_argument("orthant", "command", arguments.front(), known);
+}
+
+}  // namespace orthant::apps
