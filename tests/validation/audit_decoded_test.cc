@@ -147,6 +147,9 @@ TEST(AuditDecoded, SeedCollision) {
 TEST(AuditDecoded, TooGoodLostAndNotFinite) {
   const Matrix<float> x = unit_vectors(500, 64, "good");
   EXPECT_EQ(faults(audit(x, x, 4)), "converse ");
+  // Nobody said 4 bits: a lossless copy, or one rounded to float's precision, breaks no bound.
+  EXPECT_EQ(faults(audit(x, x, 0)), "");
+  EXPECT_NE(text_of(audit(x, x, 0), "rate").find("finer"), std::string::npos);
   Matrix<float> x_hat = rounded(x, sphere_levels(64, 4));
   std::ranges::fill(x_hat.row(7), 0.0F);
   EXPECT_EQ(faults(audit(x, x_hat, 4)), "lost ");

@@ -115,7 +115,8 @@ int infer_bits(const CoordinateLaw& law, double direction_error) {
   double nearest = std::numeric_limits<double>::infinity();
   for (int b = 1; b <= 8; ++b) {
     const double d = bounds::distortion(law, bounds::optimal_levels(law, b));
-    const double miss = std::abs(std::log(direction_error / d));
+    // A lossless reconstruction is nearest to the finest code.
+    const double miss = std::abs(std::log(std::max(direction_error, std::numeric_limits<double>::min()) / d));
     if (miss < nearest) {
       nearest = miss;
       best = b;
@@ -182,7 +183,13 @@ AuditResult audit_decoded(MatrixView<const float> x, MatrixView<const float> x_h
   };
   result.findings.push_back({false, "scale-rule", scale_rule(s)});
 
-  if (s.direction.mean() + half_width(s.direction) < cap) {
+  const bool below_converse = s.direction.mean() + half_width(s.direction) < cap;
+  if (below_converse && !options.bits) {
+    // Nobody claimed these bits: the reconstruction is finer than every rate that is tried.
+    result.findings.push_back(
+        {false, "rate",
+         fmt::format("finer than any code of {} bits a coordinate; say the bits to have them judged", b)});
+  } else if (below_converse) {
     fault("converse", fmt::format("1 - cos^2 = {:.4g} is below {:.4g}, the least that {} bits a coordinate allow",
                                   s.direction.mean(), cap, b));
   }
