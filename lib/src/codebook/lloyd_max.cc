@@ -100,17 +100,18 @@ bool increasing_inside(const Problem& problem, const Values& c) {
 
 struct Solution {
   Values centroids;
+  std::vector<CellMoments> cells;
   int iterations = 0;
   double last_change = 0;
 };
 
 Solution solve(const Problem& problem, std::size_t n, int max_iterations) {
   constexpr double kSettled = 1e-17;  // a step below this, in standard deviations, cannot change a double any more
-  Solution s{companding_start(problem, n)};
-  std::vector<CellMoments> cells = problem.cells(s.centroids);
+  Solution s{companding_start(problem, n), {}};
+  s.cells = problem.cells(s.centroids);
   while (s.iterations < max_iterations) {
-    const Values delta = newton_step(problem, s.centroids, cells);
-    const long double before = merit(cells);
+    const Values delta = newton_step(problem, s.centroids, s.cells);
+    const long double before = merit(s.cells);
     Values moved(n);
     std::vector<CellMoments> moved_cells;
     bool better = false;
@@ -127,11 +128,14 @@ Solution solve(const Problem& problem, std::size_t n, int max_iterations) {
       s.last_change = std::max(s.last_change, static_cast<double>(std::abs(moved[k] - s.centroids[k])) / problem.sigma);
     }
     s.centroids = std::move(moved);
-    cells = std::move(moved_cells);
+    s.cells = std::move(moved_cells);
     if (s.last_change <= kSettled) break;
   }
   return s;
 }
+
+/// Levels that need no iteration.
+Solution known_solution(const Problem& problem, const Values& levels) { return {levels, problem.cells(levels)}; }
 
 void require_options(const LloydMaxOptions& options) {
   if (options.bits < 0 || options.bits > 10) {
@@ -153,32 +157,51 @@ double largest_residual(const Problem& problem, const Values& levels) {
   return residual / problem.sigma;
 }
 
-/// Rounds the whole list of levels; distortion, entropy and probabilities are measured before, the residual after.
-LloydMaxResult finish(DensityView law, const LloydMaxOptions& options, const Values& levels, int iterations,
-                      double last_change) {
-  const auto [lower, upper] = law.support();
-  const Problem problem{law, lower, upper, std::sqrt(law.variance())};
+/// Rounds the levels; distortion, entropy and probabilities are measured before, the residual after. A problem of the
+/// positive half stands for both, and each of its cells for two.
+LloydMaxResult finish(const Problem& problem, const LloydMaxOptions& options, const Solution& solution) {
+  const Values& levels = solution.centroids;
+  const bool half = levels.size() != std::size_t{1} << options.bits;
+  Values rounded;
   std::vector<double> centroids;
   std::vector<double> boundaries;
   std::vector<double> probabilities;
   long double distortion = 0;
   long double entropy = 0;
-  const std::vector<CellMoments> cells = problem.cells(levels);
   for (std::size_t k = 0; k < levels.size(); ++k) {
+    const CellMoments& cell = solution.cells[k];
     centroids.push_back(static_cast<double>(levels[k]));
+    rounded.push_back(centroids.back());
     if (k > 0) boundaries.push_back(static_cast<double>((levels[k - 1] + levels[k]) / 2));
-    probabilities.push_back(static_cast<double>(cells[k].mass));
-    distortion += cells[k].second;
-    if (cells[k].mass > 0) entropy -= cells[k].mass * std::log2(cells[k].mass);
+    probabilities.push_back(static_cast<double>(cell.mass));
+    distortion += cell.second;
+    if (cell.mass > 0) entropy -= cell.mass * std::log2(cell.mass);
   }
-  const double residual = largest_residual(problem, Values(centroids.begin(), centroids.end()));
+  if (half) {
+    const auto mirror = [](std::vector<double> upper, double sign, std::initializer_list<double> middle) {
+      std::vector<double> all;
+      for (auto v = upper.rbegin(); v != upper.rend(); ++v) all.push_back(sign * *v);
+      all.insert(all.end(), middle);
+      all.insert(all.end(), upper.begin(), upper.end());
+      return all;
+    };
+    centroids = mirror(std::move(centroids), -1, {});
+    boundaries = mirror(std::move(boundaries), -1, {0.0});
+    probabilities = mirror(std::move(probabilities), 1, {});
+    distortion *= 2;
+    entropy *= 2;
+  }
+  const double residual = largest_residual(problem, rounded);
   const double rounded_entropy = std::clamp(static_cast<double>(entropy), 0.0, static_cast<double>(options.bits));
-  Codebook book(law.name(), law.dim(), options.bits, std::move(centroids), std::move(boundaries),
+  Codebook book(problem.law.name(), problem.law.dim(), options.bits, std::move(centroids), std::move(boundaries),
                 static_cast<double>(distortion), rounded_entropy);
   const bool converged = residual <= options.tolerance;
-  return {std::move(book), converged ? Termination::kConverged : Termination::kIterationLimit,
-          iterations,      last_change,
-          residual,        std::move(probabilities)};
+  return {std::move(book),
+          converged ? Termination::kConverged : Termination::kIterationLimit,
+          solution.iterations,
+          solution.last_change,
+          residual,
+          std::move(probabilities)};
 }
 
 }  // namespace
@@ -186,18 +209,11 @@ LloydMaxResult finish(DensityView law, const LloydMaxOptions& options, const Val
 LloydMaxResult lloyd_max(DensityView law, const LloydMaxOptions& options) {
   require_options(options);
   const std::size_t levels = std::size_t{1} << options.bits;
-  if (levels == 1) return finish(law, options, {static_cast<long double>(law.mean())}, 0, 0);
-
   const auto [lower, upper] = law.support();
-  const bool half = law.symmetric();
+  const bool half = law.symmetric() && levels > 1;
   const Problem problem{law, half ? 0.0L : lower, upper, std::sqrt(law.variance())};
-  const Solution s = solve(problem, half ? levels / 2 : levels, options.max_iterations);
-  Values all;
-  if (half) {
-    for (std::size_t k = levels / 2; k > 0; --k) all.push_back(-s.centroids[k - 1]);
-  }
-  all.insert(all.end(), s.centroids.begin(), s.centroids.end());
-  return finish(law, options, all, s.iterations, s.last_change);
+  if (levels == 1) return finish(problem, options, known_solution(problem, {static_cast<long double>(law.mean())}));
+  return finish(problem, options, solve(problem, half ? levels / 2 : levels, options.max_iterations));
 }
 
 LloydMaxResult lloyd_max(const density::SphereCoordinate& law, const LloydMaxOptions& options) {
@@ -208,7 +224,10 @@ LloydMaxResult lloyd_max(const density::SphereCoordinate& law, const LloydMaxOpt
   const int span = law.dim() == 1 && n > 1 ? n - 1 : n;
   Values levels;
   for (int k = 0; k < n; ++k) levels.push_back(static_cast<long double>(2 * k + 1 - n) / span);
-  return finish(law, options, levels, 0, 0);
+  const DensityView view(law);
+  const auto [lower, upper] = view.support();
+  const Problem problem{view, lower, upper, std::sqrt(view.variance())};
+  return finish(problem, options, known_solution(problem, levels));
 }
 
 double centroid_residual(DensityView law, const Codebook& book) {
