@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "command.h"
+#include "test_paths.h"
 
 namespace orthant::apps {
 namespace {
@@ -42,7 +43,7 @@ std::string contents(const fs::path& path) {
 }
 
 TEST_F(CheckArguments, AnInputIsNeverAnOutput) {
-  const fs::path shipped = fs::path(ORTHANT_DATA_DIR) / "gemma3-270m-512.safetensors";
+  const fs::path shipped = data_dir() / "gemma3-270m-512.safetensors";
   const std::string dump = in_folder("dump.safetensors");
   fs::copy_file(shipped, dump);
   fs::create_symlink(dump, folder_ / "link");
@@ -53,7 +54,7 @@ TEST_F(CheckArguments, AnInputIsNeverAnOutput) {
 }
 
 TEST_F(CheckArguments, TwoOutputsAreTwoFiles) {
-  const std::string dump = fs::path(ORTHANT_DATA_DIR) / "gemma3-270m-512.safetensors";
+  const std::string dump = data_dir() / "gemma3-270m-512.safetensors";
   expect_refused({"kv", dump, "--json", in_folder("x"), "--csv", in_folder("./x")}, "a file of its own");
   EXPECT_TRUE(fs::is_empty(folder_));
 }

@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "command.h"
+#include "test_paths.h"
 
 namespace orthant::apps {
 namespace {
 
-constexpr const char* kCollection = ORTHANT_DATA_DIR "/../codebooks";
+const std::string kCollection = codebooks_dir();
 
 struct Outcome {
   int code;
@@ -30,7 +31,7 @@ Outcome check(std::vector<std::string> paths) {
   return {code, out.str(), err.str()};
 }
 
-std::string published(const std::string& name) { return std::string(kCollection) + "/" + name + ".json"; }
+std::string published(const std::string& name) { return kCollection + "/" + name + ".json"; }
 
 std::string contents(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);

@@ -8,11 +8,12 @@
 #include <string>
 
 #include "command.h"
+#include "test_paths.h"
 
 namespace orthant::apps {
 namespace {
 
-const std::filesystem::path kCollection = ORTHANT_DATA_DIR "/../codebooks";
+const std::filesystem::path kCollection = codebooks_dir();
 
 std::string contents(const std::filesystem::path& path) {
   std::ifstream stream(path, std::ios::binary);

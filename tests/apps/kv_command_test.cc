@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "command.h"
+#include "test_paths.h"
 
 namespace orthant::apps {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-const std::string kDump = std::string(ORTHANT_DATA_DIR) + "/gemma3-270m-512.safetensors";
+const std::string kDump = data_dir() / "gemma3-270m-512.safetensors";
 
 struct Outcome {
   int code;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "orthant/core/error.h"
+#include "test_paths.h"
 
 namespace orthant::codebook {
 namespace {
@@ -21,7 +22,7 @@ bool near(const Ball& ball, const std::string& decimal, int digits) {
 }
 
 TEST(Enclosure, HoldsTheGoldenValues) {
-  std::ifstream file(ORTHANT_GOLDEN_DIR "/codebook/lloyd_max.json");
+  std::ifstream file(golden_dir() / "codebook/lloyd_max.json");
   const nlohmann::json golden = nlohmann::json::parse(file);
   for (const auto& entry : golden["codebooks"]) {
     const std::int64_t d = entry["d"];

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "orthant/codebook/lloyd_max.h"
+#include "test_paths.h"
 
 namespace orthant::codebook {
 namespace {
@@ -20,7 +21,7 @@ std::vector<double> numbers(const nlohmann::json& list) {
 // tests/golden/codebook/lloyd_max.json: an independent solver in 70-digit arithmetic; 30 digits, read here as the
 // nearest doubles. Our extended-precision result, rounded once, is allowed one unit in the last place.
 TEST(LloydMaxGolden, AgreesToTheLastDigit) {
-  std::ifstream file(ORTHANT_GOLDEN_DIR "/codebook/lloyd_max.json");
+  std::ifstream file(golden_dir() / "codebook/lloyd_max.json");
   const nlohmann::json golden = nlohmann::json::parse(file);
   ASSERT_EQ(golden["codebooks"].size(), 80U);
   const auto same = [](double got, double expected) {

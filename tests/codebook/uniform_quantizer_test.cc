@@ -13,12 +13,13 @@
 #include "orthant/codebook/lloyd_max.h"
 #include "orthant/core/error.h"
 #include "orthant/density/truncated_gaussian.h"
+#include "test_paths.h"
 
 namespace orthant::codebook {
 namespace {
 
 nlohmann::json golden() {
-  std::ifstream file(ORTHANT_GOLDEN_DIR "/codebook/uniform_and_coding.json");
+  std::ifstream file(golden_dir() / "codebook/uniform_and_coding.json");
   return nlohmann::json::parse(file);
 }
 

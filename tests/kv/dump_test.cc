@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "kv/test_files.h"
+#include "test_paths.h"
 
 namespace orthant::kv {
 namespace {
@@ -202,7 +203,7 @@ TEST(Dump, NamesTheElementThatIsNotFinite) {
 }
 
 TEST(Dump, ShippedDumpIsWhatItsReadmeSays) {
-  const Dump dump = Dump::open(std::filesystem::path(ORTHANT_DATA_DIR) / "gemma3-270m-512.safetensors");
+  const Dump dump = Dump::open(data_dir() / "gemma3-270m-512.safetensors");
   EXPECT_EQ(dump.tokens(), 512U);
   EXPECT_EQ(dump.softmax_scale(), 1.0 / 16);
   ASSERT_EQ(dump.layers().size(), 6U);

@@ -8,13 +8,14 @@
 #include "orthant/kv/evaluate.h"
 #include "orthant/kv/run_policies.h"
 #include "orthant/quantizer/make_streaming.h"
+#include "test_paths.h"
 
 namespace orthant::kv {
 namespace {
 
 using quantizer::CacheSide;
 
-Dump small_dump() { return Dump::open(std::filesystem::path(ORTHANT_DATA_DIR) / "gemma3-270m-512.safetensors"); }
+Dump small_dump() { return Dump::open(data_dir() / "gemma3-270m-512.safetensors"); }
 
 std::unique_ptr<quantizer::StreamingQuantizer> make(const char* text, CacheSide side, const Matrix<float>& x) {
   quantizer::StreamContext context;

@@ -11,6 +11,7 @@
 #include "orthant/core/rng.h"
 #include "orthant/kv/run_policies.h"
 #include "orthant/quantizer/make_quantizer.h"
+#include "test_paths.h"
 
 namespace orthant::kv {
 namespace {
@@ -151,7 +152,7 @@ TEST(Evaluate, ExactFormatsAndUntouchedSidesHaveNoError) {
 
 // Keys alone decide the key error, values alone the value error, and both tell in the output.
 TEST(RunPolicies, EachSideIsWiredToItsOwnMethod) {
-  const Dump dump = Dump::open(std::filesystem::path(ORTHANT_DATA_DIR) / "gemma3-270m-512.safetensors");
+  const Dump dump = Dump::open(data_dir() / "gemma3-270m-512.safetensors");
   std::vector<quantizer::Policy> policies;
   for (const char* text :
        {"K=turbo-mse:8 V=turbo-mse:4", "K=turbo-mse:4 V=turbo-mse:4", "K=turbo-mse:4 V=turbo-mse:8"}) {

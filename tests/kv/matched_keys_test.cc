@@ -19,6 +19,7 @@
 #include "orthant/transform/haar.h"
 #include "orthant/transform/matched_transform.h"
 #include "orthant/transform/score_error.h"
+#include "test_paths.h"
 
 namespace orthant::kv {
 namespace {
@@ -99,7 +100,7 @@ TEST(ScoreErrorOfTurboMse, IsWhatSecondMomentsPredict) {
     }
 }
 
-Dump shipped() { return Dump::open(std::filesystem::path(ORTHANT_DATA_DIR) / "gemma3-270m-512.safetensors"); }
+Dump shipped() { return Dump::open(data_dir() / "gemma3-270m-512.safetensors"); }
 
 std::vector<PolicyResult> run_on(const Dump& dump, std::vector<const char*> methods, std::size_t layer = 1) {
   std::vector<quantizer::Policy> policies;

@@ -6,11 +6,12 @@
 #include "kv/turbo_on_keys.h"
 #include "orthant/transform/haar.h"
 #include "orthant/transform/identity.h"
+#include "test_paths.h"
 
 namespace orthant::kv {
 namespace {
 
-Dump shipped_dump() { return Dump::open(std::filesystem::path(ORTHANT_DATA_DIR) / "gemma3-270m-512.safetensors"); }
+Dump shipped_dump() { return Dump::open(data_dir() / "gemma3-270m-512.safetensors"); }
 
 // E|x - x_hat|^2 = |x|^2 d C(f_d, b) over Haar rotations, for every x: however anisotropic real keys are, on every
 // layer. 16 rotations: beyond 4 standard errors lies 1.2e-3 of Student's t with 15 degrees of freedom, so one of these
