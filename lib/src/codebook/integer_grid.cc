@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <utility>
 
+#include "codebook/monotone_minimum.h"
 #include "orthant/core/error.h"
 
 namespace orthant::codebook {
@@ -58,25 +58,6 @@ class GridCosts {
   CellMoments whole_;
 };
 
-/// best[j] = min over i of before[i] + cost(i, j), for low <= j <= high; the minimiser is monotone in j.
-void fill(const GridCosts& costs, const std::vector<long double>& before, std::vector<long double>& best,
-          std::vector<std::uint16_t>& from, std::size_t low, std::size_t high, std::size_t first, std::size_t last) {
-  const std::size_t j = std::midpoint(low, high);
-  long double least = std::numeric_limits<long double>::infinity();
-  std::size_t where = first;
-  for (std::size_t i = first; i <= std::min(last, j - 1); ++i) {
-    const long double cost = before[i] + costs.between(i, j);
-    if (cost < least) {
-      least = cost;
-      where = i;
-    }
-  }
-  best[j] = least;
-  from[j] = static_cast<std::uint16_t>(where);
-  if (low < j) fill(costs, before, best, from, low, j - 1, first, where);
-  if (j < high) fill(costs, before, best, from, j + 1, high, where, last);
-}
-
 struct Chosen {
   std::vector<std::size_t> points;
   long double distortion = std::numeric_limits<long double>::infinity();
@@ -92,7 +73,8 @@ Chosen choose(const GridCosts& costs, std::size_t levels) {
   for (std::size_t k = 1; k < levels; ++k) {
     // Level k stands at point k or later, with levels - 1 - k points left for those after it.
     std::fill(best.begin(), best.end(), std::numeric_limits<long double>::infinity());
-    fill(costs, before, best, from[k], k, n - levels + k, k - 1, n - levels + k - 1);
+    const auto cost = [&](std::size_t i, std::size_t j) { return costs.between(i, j); };
+    monotone_minimum(cost, before, k, n - levels + k, k - 1, n - levels + k - 1, best, from[k]);
     std::swap(before, best);
   }
   Chosen chosen;

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 
+#include "codebook/monotone_minimum.h"
 #include "orthant/core/error.h"
 
 namespace orthant::codebook {
@@ -49,27 +49,6 @@ class CellCosts {
   std::vector<long double> second_;
 };
 
-/// best[e] = least cost of points 0 .. e - 1 in one cell more than `before`, for low <= e <= high; the last cell starts
-/// at split[e], which is monotone in e.
-void fill(const CellCosts& costs, const std::vector<long double>& before, std::vector<long double>& best,
-          std::vector<std::uint32_t>& split, std::size_t low, std::size_t high, std::size_t first, std::size_t last) {
-  if (low > high) return;
-  const std::size_t e = std::midpoint(low, high);
-  long double least = std::numeric_limits<long double>::infinity();
-  std::size_t where = first;
-  for (std::size_t s = first; s <= std::min(last, e - 1); ++s) {
-    const long double cost = before[s] + costs.cost(s, e);
-    if (cost < least) {
-      least = cost;
-      where = s;
-    }
-  }
-  best[e] = least;
-  split[e] = static_cast<std::uint32_t>(where);
-  fill(costs, before, best, split, low, e - 1, first, where);
-  fill(costs, before, best, split, e + 1, high, where, last);
-}
-
 }  // namespace
 
 WeightedLevels optimal_levels(std::span<const double> points, std::span<const double> weights, std::size_t levels) {
@@ -100,9 +79,9 @@ WeightedLevels optimal_levels(std::span<const double> points, std::span<const do
   const std::size_t n = x.size();
   if (n == 0) throw_invalid_argument(kWhere, "points of positive weight", "none", "at least one");
   const std::size_t used = std::min(levels, n);
-  constexpr std::size_t kMostCells = std::size_t{1} << 26U;
+  constexpr std::size_t kMostCells = std::size_t{1} << 28U;
   if (n >= kMostCells || used > kMostCells / (n + 1)) {
-    throw_invalid_argument(kWhere, "levels times points", fmt::format("{} x {}", used, n), "at most 2^26");
+    throw_invalid_argument(kWhere, "levels times points", fmt::format("{} x {}", used, n), "at most 2^28");
   }
 
   const CellCosts costs(x, w);
@@ -113,7 +92,8 @@ WeightedLevels optimal_levels(std::span<const double> points, std::span<const do
   for (std::size_t k = 1; k < used; ++k) {
     // With k + 1 cells, none empty, the first end is k + 1 and the last cell starts at k or later.
     std::fill(best.begin(), best.end(), std::numeric_limits<long double>::infinity());
-    fill(costs, before, best, split[k], k + 1, n, k, n - 1);
+    const auto cost = [&](std::size_t begin, std::size_t end) { return costs.cost(begin, end); };
+    monotone_minimum(cost, before, k + 1, n, k, n - 1, best, split[k]);
     std::swap(before, best);
   }
   WeightedLevels result;

@@ -17,7 +17,8 @@ struct WeightedLevels {
 /// Groenlund et al. 2017): O(levels n log n) time, O(levels n) memory. Costs come from prefix sums in extended
 /// precision about the sample's mean: absolute error about 1e-19 n of the sample variance. Equal weights when `weights`
 /// is empty; points of weight 0 are left out. Throws InvalidArgument for no point of positive weight, a point or weight
-/// that is not finite, a negative weight, lists of different length, no level, or levels * points above 2^26.
+/// that is not finite, a negative weight, lists of different length, no level, or levels * points above 2^28 (1 GiB of
+/// splits).
 WeightedLevels optimal_levels(std::span<const double> points, std::span<const double> weights, std::size_t levels);
 
 }  // namespace orthant::codebook
