@@ -1,5 +1,6 @@
 #include "orthant/core/atomic_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -55,6 +56,16 @@ TEST_F(AtomicFileTest, AnAbandonedFileLeavesTheOldOneAndNothingElse) {
   }
   EXPECT_EQ(contents(path), "old");
   EXPECT_EQ(files(), 1U);
+}
+
+// What a kill leaves behind is what stands in the folder while the file is open.
+TEST_F(AtomicFileTest, NothingStandsInTheFolderBeforeTheCommit) {
+  const int probe = open(folder_.c_str(), O_TMPFILE | O_WRONLY, 0600);
+  if (probe < 0) GTEST_SKIP() << "no nameless files in " << folder_;
+  close(probe);
+  AtomicFile file(folder_ / "report.json");
+  file.write("half of the n");
+  EXPECT_EQ(files(), 0U);
 }
 
 TEST_F(AtomicFileTest, SymbolicLinksAreFollowed) {

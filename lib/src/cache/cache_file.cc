@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/json_errors.h"
 #include "core/mapped_file.h"
 #include "orthant/cache/tile_layout.h"
 #include "orthant/core/atomic_file.h"
@@ -249,7 +250,7 @@ Cache load_cache(const std::filesystem::path& path, const char* kind, const std:
     CacheParts::set(cache, TileBuffer(file.mapping, file.tiles), size);
     return cache;
   } catch (const json::exception& error) {
-    refuse(path, "header", error.what(), "the fields of version 1");
+    refuse(path, "header", json_reason(error.what()), "the fields of version 1");
   } catch (const InvalidArgument& error) {
     refuse(path, "header", error.what(), "a valid format");
   }

@@ -3,21 +3,21 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
 
+#include "core/json_errors.h"
 #include "orthant/core/atomic_file.h"
 #include "orthant/core/error.h"
+#include "orthant/core/input_file.h"
 #include "orthant/core/version.h"
 
 namespace orthant::codebook {
 namespace {
 
 constexpr std::string_view kFormat = "orthant-codebook-1";
-constexpr std::uintmax_t kLargestFile = 16U << 20U;
+constexpr std::size_t kLargestFile = 16U << 20U;
 
 std::string decimal(double x) { return fmt::format("{:.17g}", x); }
 std::string hex(double x) { return fmt::format("\"{:a}\"", x); }
@@ -155,8 +155,10 @@ CodebookFile parse_codebook(std::string_view json, const std::string& where) {
   nlohmann::json object;
   try {
     object = nlohmann::json::parse(json);
-  } catch (const nlohmann::json::exception& error) {
-    throw_invalid_input(where, "JSON", error.what(), std::string(kFormat));
+  } catch (const nlohmann::json::parse_error& error) {
+    throw_invalid_input(where, "text", "no JSON at " + place_in_text(json, error.byte - 1), std::string(kFormat));
+  } catch (const nlohmann::json::exception&) {
+    throw_invalid_input(where, "text", "a number that no double holds", std::string(kFormat));
   }
   const Reader read(object, where);
   if (!object.is_object()) read.refuse("JSON", object.type_name(), "an object");
@@ -194,16 +196,7 @@ CodebookFile parse_codebook(std::string_view json, const std::string& where) {
 }
 
 CodebookFile read_codebook(const std::filesystem::path& path) {
-  const std::string where = path.string();
-  std::error_code code;
-  if (!std::filesystem::is_regular_file(path, code))
-    throw_invalid_input(where, "path", "no such file", "a codebook file");
-  const std::uintmax_t size = std::filesystem::file_size(path, code);
-  if (code || size > kLargestFile) throw_invalid_input(where, "size", std::to_string(size), "at most 16 MiB");
-  std::ifstream stream(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-  if (!stream.good() && !stream.eof()) throw_invalid_input(where, "file", "a read error", "a readable file");
-  return parse_codebook(text, where);
+  return parse_codebook(read_file(path, kLargestFile), path.string());
 }
 
 void write_codebook(const std::filesystem::path& path, const CodebookFile& file) { write_file(path, to_json(file)); }

@@ -1,5 +1,6 @@
 #include "orthant/core/atomic_file.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -25,18 +26,36 @@ std::filesystem::path temporary_beside(const std::filesystem::path& path) {
   return path.parent_path() / ("." + path.filename().string() + suffix);
 }
 
+constexpr const char* kDescriptors = "/proc/self/fd/";
+
+/// A file without a name on the file system of `path`, gone with the process that has it open; null where the system
+/// has none or cannot name it later.
+std::FILE* open_nameless(const std::filesystem::path& path) {
+  if (access(kDescriptors, X_OK) != 0) return nullptr;
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  const int descriptor = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  return descriptor < 0 ? nullptr : fdopen(descriptor, "wb");
+}
+
 }  // namespace
 
 AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
   std::error_code error;
-  const bool direct = names_open_file(path.native()) ||
-                      (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error));
-  if (!direct && std::filesystem::is_symlink(path, error)) {
+  direct_ = names_open_file(path.native()) ||
+            (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error));
+  if (!direct_ && std::filesystem::is_symlink(path, error)) {
     const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
     if (!error) path_ = target;
   }
-  if (!direct) temporary_ = temporary_beside(path_);
-  file_.reset(std::fopen((direct ? path_ : temporary_).c_str(), direct ? "wb" : "wbx"));
+  if (direct_) {
+    file_.reset(std::fopen(path_.c_str(), "wb"));
+  } else {
+    file_.reset(open_nameless(path_));
+    if (!file_) {
+      temporary_ = temporary_beside(path_);
+      file_.reset(std::fopen(temporary_.c_str(), "wbx"));
+    }
+  }
   if (!file_) throw InvalidArgument("cannot write " + path.string() + ": " + reason(errno));
 }
 
@@ -59,7 +78,15 @@ void AtomicFile::write(std::string_view bytes) {
 
 void AtomicFile::commit() {
   if (std::fflush(file_.get()) != 0) fail("write");
-  if (!temporary_.empty() && std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("create");
+  if (!direct_) {
+    if (temporary_.empty()) {
+      // A link cannot replace a file, a rename can.
+      temporary_ = temporary_beside(path_);
+      const std::string nameless = kDescriptors + std::to_string(fileno(file_.get()));
+      if (linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) != 0) fail("create");
+    }
+    if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("create");
+  }
   file_.reset();
 }
 

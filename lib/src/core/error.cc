@@ -1,5 +1,7 @@
 #include "orthant/core/error.h"
 
+#include "orthant/core/printable.h"
+
 namespace orthant {
 namespace {
 
@@ -7,7 +9,7 @@ std::string message(std::string_view where, std::string_view what, std::string_v
   std::string text;
   text.append(where).append(": ").append(what);
   text.append(", got ").append(got).append(", expected ").append(expected);
-  return text;
+  return printable(text);
 }
 
 }  // namespace

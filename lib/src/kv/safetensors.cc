@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/json_errors.h"
 #include "core/mapped_file.h"
 #include "orthant/core/atomic_file.h"
 #include "orthant/core/error.h"
@@ -81,8 +82,10 @@ json parse_header(const std::string& name, std::string_view text) {
   };
   try {
     return json::parse(text, watch);
-  } catch (const json::exception& error) {
-    throw_invalid_input(name, "header", error.what(), "a JSON object in UTF-8");
+  } catch (const json::parse_error& error) {
+    throw_invalid_input(name, "header", "no JSON at " + place_in_text(text, error.byte - 1), "a JSON object in UTF-8");
+  } catch (const json::exception&) {
+    throw_invalid_input(name, "header", "a number that no double holds", "a JSON object of sizes");
   }
 }
 
@@ -289,8 +292,8 @@ void write_safetensors(const std::filesystem::path& path, const std::map<std::st
   std::string header;
   try {
     header = root.dump();
-  } catch (const json::exception& error) {
-    throw_invalid_argument("write_safetensors", "names and metadata", error.what(), "UTF-8");
+  } catch (const json::exception&) {
+    throw_invalid_argument("write_safetensors", "names and metadata", "bytes that are no UTF-8", "UTF-8");
   }
   header.resize((header.size() + 7) / 8 * 8, ' ');  // the data section starts aligned to 8 bytes
 

@@ -1,12 +1,12 @@
 #include "orthant/montecarlo/checkpoint.h"
 
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "core/json_errors.h"
 #include "orthant/core/atomic_file.h"
 #include "orthant/core/error.h"
+#include "orthant/core/input_file.h"
 
 namespace orthant::montecarlo {
 namespace {
@@ -14,6 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kFormat = "orthant-checkpoint-1";
+constexpr std::size_t kLargestFile = std::size_t{1} << 30;  // chosen: a run has a few kilobytes a study
 
 // JSON has no infinities; an empty sample has some.
 json to_value(double x) {
@@ -86,7 +87,7 @@ Checkpoint parse_checkpoint(const std::string& text, const std::string& key) {
       checkpoint.experiments.emplace(name, std::move(progress));
     }
   } catch (const json::exception& error) {
-    throw InvalidInput(std::string("checkpoint: not readable: ") + error.what());
+    throw_invalid_input("checkpoint", "text", json_reason(error.what()), kFormat);
   }
   return checkpoint;
 }
@@ -96,12 +97,8 @@ void write_checkpoint(const std::filesystem::path& path, const Checkpoint& check
 }
 
 Checkpoint read_checkpoint(const std::filesystem::path& path, const std::string& key) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    if (std::filesystem::exists(path)) throw InvalidInput("checkpoint: cannot read " + path.string());
-    return parse_checkpoint("", key);
-  }
-  return parse_checkpoint({std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()}, key);
+  if (!std::filesystem::exists(path)) return parse_checkpoint("", key);
+  return parse_checkpoint(read_file(path, kLargestFile), key);
 }
 
 }  // namespace orthant::montecarlo

@@ -1,6 +1,5 @@
 #include "orthant/report/plot.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -10,13 +9,10 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <cstdio>
+#include <memory>
 #include <system_error>
 
-#include "orthant/core/atomic_file.h"
 #include "orthant/core/error.h"
 
 extern char** environ;
@@ -34,42 +30,44 @@ std::string quoted(const std::string& text) {
   return out + '\'';
 }
 
-/// A directory of its own for one run of gnuplot, removed at the end.
-class ScratchFolder {
+/// A file without a name, gone with the process that has it open: a plot that is interrupted leaves nothing behind.
+class ScratchFile {
  public:
-  ScratchFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "orthant-plot-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) {
-      throw Error("cannot create " + pattern + ": " + std::generic_category().message(errno));
+  ScratchFile() : file_(std::tmpfile()) {
+    if (!file_) throw Error("cannot create a temporary file: " + std::generic_category().message(errno));
+  }
+  int descriptor() const { return fileno(file_.get()); }
+  void write(const std::string& text) {
+    if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() || std::fflush(file_.get()) != 0) {
+      throw Error("cannot write a temporary file: " + std::generic_category().message(errno));
     }
-    path_ = pattern;
+    std::rewind(file_.get());
   }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
+  std::string contents() {
+    std::rewind(file_.get());
+    std::string text;
+    std::array<char, 4096> block;
+    while (const std::size_t got = std::fread(block.data(), 1, block.size(), file_.get()))
+      text.append(block.data(), got);
+    return text;
   }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  std::string file(const char* name) const { return (path_ / name).string(); }
 
  private:
-  std::filesystem::path path_;
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::unique_ptr<std::FILE, Close> file_;
 };
 
-std::string contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// Runs gnuplot on a program file. Returns its exit status; 127, as a shell does, when it is not installed.
-int run_gnuplot(const std::string& program, const std::string& out, const std::string& err) {
+/// Runs gnuplot from one file to two others. Returns its exit status; 127, as a shell does, when it is not installed.
+int run_gnuplot(const ScratchFile& program, const ScratchFile& out, const ScratchFile& err) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_adddup2(&actions, program.descriptor(), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, out.descriptor(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, err.descriptor(), STDERR_FILENO);
   std::string name = "gnuplot";
-  std::string argument = program;
-  std::array<char*, 3> arguments = {name.data(), argument.data(), nullptr};
+  std::array<char*, 2> arguments = {name.data(), nullptr};
   pid_t child = 0;
   const int error = posix_spawnp(&child, name.c_str(), &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
@@ -106,15 +104,14 @@ std::string to_gnuplot(const Plot& plot) {
 }
 
 std::optional<std::string> to_svg(const Plot& plot) {
-  const ScratchFolder scratch;
-  const std::string program = scratch.file("plot.gp");
-  const std::string out = scratch.file("plot.svg");
-  const std::string err = scratch.file("messages");
-  write_file(program, to_gnuplot(plot));
+  ScratchFile program;
+  ScratchFile out;
+  ScratchFile err;
+  program.write(to_gnuplot(plot));
   const int status = run_gnuplot(program, out, err);
   if (status == 127) return std::nullopt;
-  if (status != 0) throw Error("gnuplot failed: " + contents(err));
-  return contents(out);
+  if (status != 0) throw Error("gnuplot failed: " + err.contents());
+  return out.contents();
 }
 
 }  // namespace orthant::report

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "orthant/core/error.h"
+#include "orthant/core/input_file.h"
 #include "orthant/core/version.h"
 
 namespace orthant::report {
@@ -51,19 +52,15 @@ Json columns_of(const Table& table) {
 }  // namespace
 
 Input describe_input(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw InvalidInput("cannot read " + path.string());
+  InputFile file(path);
   const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> digest(EVP_MD_CTX_new(), EVP_MD_CTX_free);
   if (!digest || EVP_DigestInit_ex(digest.get(), EVP_sha256(), nullptr) != 1) throw Error("SHA-256 is not available");
   Input input{path.string(), 0, ""};
   std::vector<char> block(std::size_t{1} << 16);
-  while (file) {
-    file.read(block.data(), static_cast<std::streamsize>(block.size()));
-    const auto got = static_cast<std::size_t>(file.gcount());
+  while (const std::size_t got = file.read(block)) {
     input.bytes += got;
     if (EVP_DigestUpdate(digest.get(), block.data(), got) != 1) throw Error("SHA-256 failed");
   }
-  if (file.bad()) throw InvalidInput("cannot read " + path.string());
   std::array<unsigned char, EVP_MAX_MD_SIZE> hash{};
   unsigned size = 0;
   if (EVP_DigestFinal_ex(digest.get(), hash.data(), &size) != 1) throw Error("SHA-256 failed");

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "orthant/core/error.h"
+#include "orthant/core/printable.h"
 
 namespace orthant::report {
 namespace {
@@ -32,7 +33,7 @@ struct TextCell {
   std::string operator()(bool x) const { return x ? "yes" : "no"; }
   std::string operator()(std::int64_t x) const { return fmt::format("{}", x); }
   std::string operator()(double x) const { return fmt::format("{:.{}g}", x, digits); }
-  std::string operator()(const std::string& x) const { return x; }
+  std::string operator()(const std::string& x) const { return printable(x); }
 };
 
 std::string csv_text(const std::string& text) {

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 
 #include "orthant/core/error.h"
+#include "orthant/core/input_file.h"
 #include "orthant/core/version.h"
 #include "orthant/montecarlo/checkpoint.h"
 
@@ -119,13 +118,10 @@ class Run {
   bool random_ = false;
 };
 
+/// The checkpoint of an earlier run; nothing when there is none yet.
 std::string read_text(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    if (std::filesystem::exists(path)) throw InvalidInput("checkpoint: cannot read " + path.string());
-    return {};
-  }
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  constexpr std::size_t kLargestFile = std::size_t{1} << 30;
+  return std::filesystem::exists(path) ? read_file(path, kLargestFile) : std::string();
 }
 
 }  // namespace

@@ -7,9 +7,11 @@
 
 namespace orthant {
 
-/// A file that appears under its name only once it is complete: bytes go to a temporary name in the same directory,
-/// commit() renames it. Without commit() the temporary file is removed and what stood under the name stays untouched.
-/// A symbolic link is followed; a device, a pipe or an output already open ("/dev/stdout") is written directly.
+/// A file that appears under its name only once it is complete: bytes go to a file without a name in the same
+/// directory, commit() names it. Without commit(), even when the process is killed, nothing is left and what stood
+/// under the name stays untouched. (Where the file system has no nameless files, a temporary name stands in, left
+/// behind by a kill.) A symbolic link is followed; a device, a pipe or an output already open ("/dev/stdout") is
+/// written directly.
 class AtomicFile {
  public:
   /// Throws InvalidArgument, naming the path, when the file cannot be created there.
@@ -30,7 +32,8 @@ class AtomicFile {
   [[noreturn]] void fail(std::string_view action) const;
 
   std::filesystem::path path_;
-  std::filesystem::path temporary_;  ///< empty when written directly
+  std::filesystem::path temporary_;  ///< empty while the file has no name
+  bool direct_ = false;              ///< written directly, nothing to rename
   std::unique_ptr<std::FILE, Close> file_;
 };
 
