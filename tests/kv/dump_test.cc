@@ -115,6 +115,28 @@ TEST(Dump, WindowOfWSeesWTokens) {
   EXPECT_EQ(layer.first_visible(10), 0U);
 }
 
+TEST(Dump, RefusesAbsurdMetadata) {
+  const DumpParts parts;
+  for (const char* scale : {"1e40", "1e7", "1e-7", "1e-300"})
+    EXPECT_THAT(parts.refusal_with("softmax_scale", scale), HasSubstr("softmax_scale, got ")) << scale;
+  EXPECT_EQ(parts.refusal_with("softmax_scale", "1e6"), "");
+  for (const char* position : {"2147483644", "1000000000000", "18446744073709551615"})
+    EXPECT_THAT(parts.refusal_with("first_position", position), HasSubstr("first_position, got ")) << position;
+  EXPECT_EQ(parts.refusal_with("first_position", "2147483643"), "");  // 5 tokens: the last is at 2^31 - 1
+}
+
+TEST(Dump, RefusesValuesBeyondHalfPrecision) {
+  DumpParts parts;
+  parts.tensors["layers.3.keys"].values[20] = 65504;
+  EXPECT_EQ(parts.open().read(0, DumpTensor::kKeys, 1)(1, 2), 65504);
+  parts.tensors["layers.3.keys"].values[20] = 65505;
+  EXPECT_THAT(refusal([&] { parts.open().read(0, DumpTensor::kKeys, 1); }),
+              HasSubstr("layers.3.keys at head 1, token 1, channel 2, got 65505"));
+  parts.add("layers.3.key_bias", {2, 3});
+  parts.tensors["layers.3.key_bias"].values[4] = -1e30F;
+  EXPECT_THAT(refusal([&] { parts.open().key_bias(0, 1); }), HasSubstr("layers.3.key_bias at head 1, channel 1"));
+}
+
 TEST(Dump, RefusesBadMetadataByName) {
   const DumpParts parts;
   for (const auto& [key, value] : parts.metadata) {

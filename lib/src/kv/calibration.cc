@@ -62,9 +62,11 @@ void check_options(const CalibrationOptions& options) {
 
 /// That keys and queries are left after the first tokens are skipped.
 void require_tokens(const Dump& dump, const CalibrationOptions& options) {
-  if (std::min(options.most_tokens, dump.tokens()) <= options.skipped)
-    throw_invalid_input(dump.name(), "tokens", std::to_string(std::min(options.most_tokens, dump.tokens())),
-                        fmt::format("more than the {} that calibration skips", options.skipped));
+  const std::size_t tokens = std::min(options.most_tokens, dump.tokens());
+  if (tokens < options.skipped || tokens - options.skipped < kLeastCalibratedTokens)
+    throw_invalid_input(dump.name(), "tokens",
+                        fmt::format("{}, of which calibration skips {}", tokens, options.skipped),
+                        fmt::format("at least {} that are left", kLeastCalibratedTokens));
   for (const DumpLayer& layer : dump.layers()) {
     const std::size_t first_token = dump.tokens() - layer.query_tokens;
     const double used = std::ceil(options.query_share * static_cast<double>(layer.query_tokens));

@@ -28,6 +28,21 @@ std::optional<std::size_t> parse_window(const Metadata& metadata, std::string_vi
   return window;
 }
 
+/// Chosen: see the format in dump.h.
+constexpr float kLargestElement = 65504;
+constexpr double kSmallestScale = 1e-6;
+constexpr double kLargestScale = 1e6;
+constexpr std::size_t kPositions = std::size_t{1} << 31;
+
+/// False for NaN too.
+bool in_range(float x) { return std::abs(x) <= kLargestElement; }
+
+[[noreturn]] void refuse_element(const std::string& file, const std::string& place, float x) {
+  const std::string got = std::isnan(x) ? "NaN" : std::isinf(x) ? "infinity" : std::to_string(x);
+  throw_invalid_input(file, place, got,
+                      "a finite number up to 65504 in magnitude, the range of F16; is the tensor's dtype right?");
+}
+
 std::string shape_text(std::span<const std::size_t> shape) {
   std::string text = "[";
   for (const std::size_t size : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(size);
@@ -63,9 +78,13 @@ Dump::Dump(Safetensors file) : file_(std::move(file)) {
   tokens_ = metadata.number<std::size_t>("tokens", metadata.text("tokens"), "a positive integer");
   if (tokens_ == 0) metadata.refuse("tokens", "0", "a positive integer");
   softmax_scale_ = metadata.positive("softmax_scale", metadata.text("softmax_scale"));
+  if (softmax_scale_ < kSmallestScale || softmax_scale_ > kLargestScale)
+    metadata.refuse("softmax_scale", metadata.text("softmax_scale"), "1e-6 to 1e6");
   rope_layout_ = metadata.rope_layout();
   first_position_ =
       metadata.number<std::size_t>("first_position", metadata.text("first_position"), "an integer from 0 on");
+  if (tokens_ > kPositions || first_position_ > kPositions - tokens_)
+    metadata.refuse("first_position", metadata.text("first_position"), "a last token before position 2^31");
 
   const auto indices = metadata.list("layers");
   const auto types = metadata.list("layer_types", indices.size());
@@ -167,12 +186,12 @@ void Dump::read_rows(std::size_t layer, DumpTensor tensor, std::size_t head, std
   for (std::size_t i = 0; i < out.rows(); ++i) {
     const auto row = out.row(i);
     file_.read_floats(*found, (head * rows + first + i) * row.size(), row);
-    const auto bad = std::find_if_not(row.begin(), row.end(), [](float x) { return std::isfinite(x); });
+    const auto bad = std::find_if_not(row.begin(), row.end(), in_range);
     if (bad != row.end()) {
-      throw_invalid_input(name(),
-                          found->name + " at head " + std::to_string(head) + ", token " + std::to_string(first + i) +
-                              ", channel " + std::to_string(bad - row.begin()),
-                          std::isnan(*bad) ? "NaN" : "infinity", "a finite number");
+      refuse_element(name(),
+                     found->name + " at head " + std::to_string(head) + ", token " + std::to_string(first + i) +
+                         ", channel " + std::to_string(bad - row.begin()),
+                     *bad);
     }
   }
 }
@@ -193,11 +212,10 @@ std::vector<float> Dump::key_bias(std::size_t layer, std::size_t head) const {
   std::vector<float> bias(shape.head_dim);
   if (shape.has_key_bias) file_.read_floats(*find(layer, "key_bias"), head * shape.head_dim, bias);
   for (std::size_t j = 0; j < bias.size(); ++j) {
-    if (!std::isfinite(bias[j])) {
-      throw_invalid_input(
-          name(), find(layer, "key_bias")->name + " at head " + std::to_string(head) + ", channel " + std::to_string(j),
-          std::isnan(bias[j]) ? "NaN" : "infinity", "a finite number");
-    }
+    if (in_range(bias[j])) continue;
+    refuse_element(
+        name(), find(layer, "key_bias")->name + " at head " + std::to_string(head) + ", channel " + std::to_string(j),
+        bias[j]);
   }
   return bias;
 }

@@ -38,9 +38,15 @@ MatchedHead match_head(const Calibration& calibration, const CalibratedLayer& la
                                               context.tokens, context.distances),
                      {},
                      trace(moments.keys.second_moment())};
-  const Matrix<double> keys = transform::shrunk(result.moments.key_covariance.view(), calibration.shrinkage);
-  const Matrix<double> queries = transform::shrunk(result.moments.query_moment.view(), calibration.shrinkage);
-  result.map = transform::matching_map(options.match, keys.view(), queries.view());
+  try {
+    const Matrix<double> keys = transform::shrunk(result.moments.key_covariance.view(), calibration.shrinkage);
+    const Matrix<double> queries = transform::shrunk(result.moments.query_moment.view(), calibration.shrinkage);
+    result.map = transform::matching_map(options.match, keys.view(), queries.view());
+  } catch (const InvalidArgument& error) {
+    throw_invalid_input("calibration of " + calibration.model,
+                        "moments of layer " + std::to_string(layer.index) + ", KV head " + std::to_string(head),
+                        error.what(), "moments that can be inverted: more tokens or a larger shrinkage");
+  }
   return result;
 }
 

@@ -62,7 +62,8 @@ KeyContext context_of(const Dump& dump, const DumpLayer& layer) {
 /// What a dump can teach before it is judged: calibration=self.
 Calibration learn_from_itself(const Dump& dump, int threads) {
   CalibrationOptions options;
-  options.most_tokens = std::min<std::size_t>(1024, std::max<std::size_t>(dump.tokens() / 2, options.skipped + 1));
+  options.most_tokens =
+      std::min<std::size_t>(1024, std::max<std::size_t>(dump.tokens() / 2, options.skipped + kLeastCalibratedTokens));
   options.query_share = 0.5;
   options.threads = threads;
   return calibrate(std::span(&dump, 1), {dump.name()}, options);
@@ -229,6 +230,18 @@ class QuantizerSet {
   std::map<Key, Quantizer> quantizers_;
 };
 
+/// What coding a head refuses once shapes and methods are known to fit is its values (a scale that no F16 holds): the
+/// dump's fault, told with the place.
+CodingError evaluate_values(const Dump& dump, std::size_t layer, std::size_t head, const Policy& policy,
+                            SideQuantizer keys, SideQuantizer values) {
+  try {
+    return evaluate_head(dump, layer, head, keys, values);
+  } catch (const InvalidArgument& error) {
+    throw InvalidInput(dump.name() + ": layer " + std::to_string(dump.layers()[layer].index) + ", KV head " +
+                       std::to_string(head) + " by \"" + to_string(policy) + "\": " + error.what());
+  }
+}
+
 /// The cost of one side of a layer from the bytes of all its heads and tokens.
 SideCost cost_of(const Dump& dump, const Policy& policy, Side side, const DumpLayer& layer,
                  const quantizer::StreamBytes& bytes, SideQuantizer quantizer) {
@@ -268,7 +281,7 @@ void add_benchmarks(const Dump& dump, std::span<const std::size_t> layers, int t
                     std::vector<PolicyResult>& results) {
   CalibrationOptions options;
   options.threads = threads;
-  if (dump.tokens() <= options.skipped ||
+  if (dump.tokens() < options.skipped + kLeastCalibratedTokens ||
       std::ranges::none_of(results, [](const PolicyResult& r) { return r.keys.method != "exact"; }))
     return;
   const Calibration own = calibrate(std::span(&dump, 1), {dump.name()}, options);
@@ -336,9 +349,9 @@ std::vector<PolicyResult> run_policies(const Dump& dump, std::span<const std::si
   parallel_for(jobs.size(), options.threads, [&](std::size_t j) {
     const PolicyResult& result = results[jobs[j].result];
     const Policy& policy = policies[result.policy];
-    errors[j] = evaluate_head(dump, result.layer, jobs[j].head,
-                              quantizers.find(policy, Side::kKeys, result.layer, jobs[j].head),
-                              quantizers.find(policy, Side::kValues, result.layer, jobs[j].head));
+    errors[j] = evaluate_values(dump, result.layer, jobs[j].head, policy,
+                                quantizers.find(policy, Side::kKeys, result.layer, jobs[j].head),
+                                quantizers.find(policy, Side::kValues, result.layer, jobs[j].head));
     if (!options.progress) return;
     const std::lock_guard<std::mutex> lock(reporting);
     options.progress(++done, jobs.size());

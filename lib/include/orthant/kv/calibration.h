@@ -43,6 +43,9 @@ struct Calibration {
   transform::Rope rope(const CalibratedLayer& layer) const;
 };
 
+/// Fewer have no covariance.
+inline constexpr std::size_t kLeastCalibratedTokens = 2;
+
 struct CalibrationOptions {
   std::size_t skipped = 16;            ///< first tokens of a dump that are left out of the moments
   std::size_t most_tokens = SIZE_MAX;  ///< tokens of each dump whose keys are used, skipped ones included
@@ -54,7 +57,8 @@ struct CalibrationOptions {
 /// Streams the dumps head by head; several of them add up, layer by layer, in the given order: same bytes for any
 /// number of threads. sources: one text for each dump, for the record. Throws InvalidArgument when dumps disagree in
 /// model shape (rope layout, head dimension, KV heads or rope_theta of a layer) or options are out of range;
-/// InvalidInput when a dump has no token or query left after `skipped`, or a value is not finite.
+/// InvalidInput when a dump has fewer than kLeastCalibratedTokens tokens or no query left after `skipped`, or a bad
+/// value.
 Calibration calibrate(std::span<const Dump> dumps, std::vector<std::string> sources, const CalibrationOptions& options);
 
 /// A safetensors file ("orthant-calibration-1"): for each layer i and X in keys, queries

@@ -49,7 +49,8 @@ enum class DumpTensor {
 ///   head_dim]
 /// in F32, F16 or BF16, and metadata strings format, model, source, licence, tokens, softmax_scale, rope_layout,
 /// first_position and, in the order of `layers`, layers, layer_types (global or sliding:W) and, where keys are rotated,
-/// rope_theta.
+/// rope_theta. softmax_scale lies in [1e-6, 1e6], the last position below 2^31, and every element in [-65504, 65504],
+/// the range of half precision: beyond it lies no model in use, but most dumps whose types or bytes are mixed up.
 /// InvalidInput, naming file and field, for anything that disagrees. Opening reads the header alone; matrices are
 /// read on demand, one head at a time. Immutable and cheap to copy; calls may run concurrently.
 class Dump {
@@ -70,7 +71,7 @@ class Dump {
   std::span<const DumpLayer> layers() const { return layers_; }
 
   /// One head of the `layer`-th entry of layers(). Throws InvalidArgument when the tensor or head does not exist and
-  /// InvalidInput, naming the element, when a value is not finite.
+  /// InvalidInput, naming the element, when a value is not finite or out of range.
   Matrix<float> read(std::size_t layer, DumpTensor tensor, std::size_t head) const;
   /// Tokens first, ..., first + out.rows() - 1 of the same; the columns of `out` must match.
   void read_rows(std::size_t layer, DumpTensor tensor, std::size_t head, std::size_t first,
@@ -78,7 +79,8 @@ class Dump {
   /// The constant added to every key of a head before the rotary embedding; zeros when the dump has none.
   std::vector<float> key_bias(std::size_t layer, std::size_t head) const;
 
-  /// Throws InvalidInput, naming the first element that is not finite, if any tensor of the layer has one.
+  /// Throws InvalidInput, naming the first element that is not finite or out of range, if any tensor of the layer has
+  /// one.
   void require_finite(std::size_t layer) const;
 
  private:
