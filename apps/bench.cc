@@ -1,6 +1,6 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "command.h"
+#include "command_line.h"
 #include "common_options.h"
 #include "orthant/cache/key_cache.h"
 #include "orthant/cache/row_encoder.h"
@@ -30,6 +31,8 @@ namespace orthant::apps {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr double kMostSeconds = 86400;
 
 struct Options {
   CommonOptions common;
@@ -53,46 +56,67 @@ Matrix<float> source_rows(const Options& options) {
   return rows;
 }
 
-/// `keys` keys in a format, the source rows again and again.
-cache::KeyCache make_cache(const std::string& format, std::size_t keys, const Matrix<float>& rows,
-                           const Options& options) {
+/// Codes of the source rows in one format, with what stands beside them.
+struct CodedRows {
+  cache::RowFormat format;
+  Matrix<std::uint8_t> codes;
+  Matrix<float> scales;
+  Matrix<float> offsets;  ///< no column where the format has none
+};
+
+CodedRows int8_rows(const Matrix<float>& rows) {
   const std::size_t d = rows.cols();
-  const auto repeat = [&](cache::KeyCache& cache, const auto& append) {
-    cache.reserve(keys);
-    while (cache.size() < keys) append(std::min(rows.rows(), keys - cache.size()));
-  };
-  if (format == "bf16") {
-    cache::KeyCache cache(cache::RowFormat::bfloat16(d), {.target = options.target});
-    repeat(cache, [&](std::size_t n) { cache.append(rows.view().middle_rows(0, n)); });
-    return cache;
-  }
-  if (format == "int8") {
-    cache::KeyCache cache(cache::RowFormat::uniform(d, 8, d), {.target = options.target});
-    Matrix<std::uint8_t> codes(rows.rows(), d);
-    Matrix<float> scales(rows.rows(), 1);
-    Matrix<float> offsets(rows.rows(), 1);
-    for (std::size_t i = 0; i < rows.rows(); ++i) {
-      const auto [low, high] = std::ranges::minmax(rows.row(i));
-      scales(i, 0) = std::max((high - low) / 255, 1e-6F);
-      offsets(i, 0) = low;
-      for (std::size_t j = 0; j < d; ++j) {
-        codes(i, j) = static_cast<std::uint8_t>(std::clamp((rows(i, j) - low) / scales(i, 0) + 0.5F, 0.0F, 255.0F));
-      }
+  CodedRows coded{cache::RowFormat::uniform(d, 8, d), Matrix<std::uint8_t>(rows.rows(), d),
+                  Matrix<float>(rows.rows(), 1), Matrix<float>(rows.rows(), 1)};
+  for (std::size_t i = 0; i < rows.rows(); ++i) {
+    const auto [low, high] = std::ranges::minmax(rows.row(i));
+    coded.scales(i, 0) = std::max((high - low) / 255, 1e-6F);
+    coded.offsets(i, 0) = low;
+    for (std::size_t j = 0; j < d; ++j) {
+      const float level = std::clamp((rows(i, j) - low) / coded.scales(i, 0) + 0.5F, 0.0F, 255.0F);
+      coded.codes(i, j) = static_cast<std::uint8_t>(level);
     }
-    repeat(cache, [&](std::size_t n) {
-      cache.append(codes.view().middle_rows(0, n), scales.view().middle_rows(0, n), offsets.view().middle_rows(0, n));
-    });
-    return cache;
   }
-  const int bits = std::stoi(format.substr(format.find(':') + 1));
+  return coded;
+}
+
+CodedRows turbo_rows(int bits, const Matrix<float>& rows, const Options& options) {
+  const std::size_t d = rows.cols();
   const cache::RowEncoder encoder(
       std::make_shared<const quantizer::TurboMse>(transform::make_rotation("hadamard:3", d, options.common.seed),
                                                   codebook::sphere_codebook(static_cast<std::int64_t>(d), bits)),
       options.target);
-  cache::KeyCache cache(encoder.format(), {.target = options.target});
+  CodedRows coded{encoder.format(), Matrix<std::uint8_t>(rows.rows(), d), Matrix<float>(rows.rows(), 1), {}};
+  constexpr std::size_t kBlock = 64;  // what the encoder's workspace is for
+  Matrix<float> rotated(kBlock, d);
   Workspace work(encoder.workspace_bytes());
-  repeat(cache, [&](std::size_t n) { encoder.append(rows.view().middle_rows(0, n), cache, work); });
-  return cache;
+  for (std::size_t first = 0; first < rows.rows(); first += kBlock) {
+    const std::size_t n = std::min(kBlock, rows.rows() - first);
+    encoder.encode(rows.view().middle_rows(first, n), coded.codes.view().middle_rows(first, n),
+                   coded.scales.view().middle_rows(first, n), rotated.view().middle_rows(0, n), work);
+  }
+  return coded;
+}
+
+/// `keys` keys in a format, the source rows again and again: coded once, since only the time of reading them counts.
+cache::KeyCache make_cache(const std::string& format, std::size_t keys, const Matrix<float>& rows,
+                           const Options& options) {
+  const auto repeat = [&](const cache::RowFormat& row_format, const auto& append) {
+    cache::KeyCache cache(row_format, {.target = options.target});
+    cache.reserve(keys);
+    while (cache.size() < keys) append(cache, std::min(rows.rows(), keys - cache.size()));
+    return cache;
+  };
+  if (format == "bf16") {
+    return repeat(cache::RowFormat::bfloat16(rows.cols()),
+                  [&](cache::KeyCache& cache, std::size_t n) { cache.append(rows.view().middle_rows(0, n)); });
+  }
+  const CodedRows coded =
+      format == "int8" ? int8_rows(rows) : turbo_rows(std::stoi(format.substr(format.find(':') + 1)), rows, options);
+  return repeat(coded.format, [&](cache::KeyCache& cache, std::size_t n) {
+    cache.append(coded.codes.view().middle_rows(0, n), coded.scales.view().middle_rows(0, n),
+                 coded.offsets.rows() == 0 ? MatrixView<const float>() : coded.offsets.view().middle_rows(0, n));
+  });
 }
 
 /// One thing to time; `seconds` holds one measurement a round.
@@ -174,28 +198,29 @@ report::Table to_table(std::vector<Row>& rows) {
   return table;
 }
 
-int run(const Options& options, Streams streams, const Invocation& invocation) {
-  if (options.dim == 0 || options.cached == 0 || options.memory == 0) {
-    throw InvalidArgument("bench: --dim, --cached and --memory must be positive");
-  }
-  const std::string target = options.target.empty() ? cache::chosen_target() : options.target;
-  cache::read_through({}, target);  // an unusable target is refused before any work
-  const Matrix<float> source = source_rows(options);
-  std::vector<Row> rows;
-  for (const auto& [place, keys] :
-       {std::pair<const char*, std::size_t>{"cache", options.cached}, {"memory", options.memory}}) {
-    for (const char* format :
-         {"turbo-mse:1", "turbo-mse:2", "turbo-mse:3", "turbo-mse:4", "turbo-mse:8", "int8", "bf16"}) {
-      if (streams.err_is_terminal)
-        streams.err << fmt::format("\rfilling {} keys in {}      ", keys, format) << std::flush;
-      rows.push_back(make_row(format, place, keys, source, options));
-    }
-  }
-  if (streams.err_is_terminal) streams.err << "\rmeasuring                              \n";
-  // Rounds of all jobs in turn: what disturbs one disturbs the others too. The first warms up.
+constexpr const char* kFormats[] = {"turbo-mse:1", "turbo-mse:2", "turbo-mse:3", "turbo-mse:4",
+                                    "turbo-mse:8", "int8",        "bf16"};
+
+/// Refuses more keys than fit half of this machine's memory, before any is made.
+void require_memory(const Options& options, std::size_t dim) {
+  constexpr double kBytesPerCoordinate = (1 + 2 + 3 + 4 + 8) / 8.0 + 1 + 2;  // of all formats together
+  constexpr double kGiB = 1 << 30;
+  const double keys = static_cast<double>(options.cached) + static_cast<double>(options.memory);
+  const double needed = keys * kBytesPerCoordinate * static_cast<double>(dim) / kGiB;
+  const double most =
+      0.5 * static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE)) / kGiB;
+  if (needed <= most) return;
+  throw_invalid_argument("bench", fmt::format("keys of {} coordinates, {} and {}", dim, options.cached, options.memory),
+                         fmt::format("{:.3g} GiB in all formats", needed),
+                         fmt::format("at most {:.3g} GiB, half of this machine's memory", most));
+}
+
+/// Rounds of all jobs in turn: what disturbs one disturbs the others too. The first warms up and is not kept; at least
+/// one is, and none begins once the time is up.
+void measure(std::vector<Row>& rows, double seconds) {
   const Clock::time_point begin = Clock::now();
-  for (int round = 0; round < 3 || std::chrono::duration<double>(Clock::now() - begin).count() < options.seconds;
-       ++round) {
+  const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+  for (int round = 0; round < 2 || elapsed() < seconds; ++round) {
     for (Row& row : rows) {
       for (Job* job : {&row.read, &row.one, &row.eight}) {
         job->measure();
@@ -203,6 +228,29 @@ int run(const Options& options, Streams streams, const Invocation& invocation) {
       }
     }
   }
+}
+
+int run(const Options& options, Streams streams, const Invocation& invocation) {
+  if (!(options.seconds > 0 && options.seconds <= kMostSeconds)) {
+    throw_invalid_argument("bench", "--seconds", fmt::format("{}", options.seconds),
+                           fmt::format("more than 0, up to {}", kMostSeconds));
+  }
+  const std::string target = options.target.empty() ? cache::chosen_target() : options.target;
+  cache::read_through({}, target);  // an unusable target is refused before any work
+  if (options.dump.empty()) require_memory(options, options.dim);
+  const Matrix<float> source = source_rows(options);
+  require_memory(options, source.cols());
+  std::vector<Row> rows;
+  for (const auto& [place, keys] :
+       {std::pair<const char*, std::size_t>{"cache", options.cached}, {"memory", options.memory}}) {
+    for (const char* format : kFormats) {
+      if (streams.err_is_terminal)
+        streams.err << fmt::format("\rfilling {} keys in {}      ", keys, format) << std::flush;
+      rows.push_back(make_row(format, place, keys, source, options));
+    }
+  }
+  if (streams.err_is_terminal) streams.err << "\rmeasuring                              \n";
+  measure(rows, options.seconds);
   const report::Table table = to_table(rows);
   streams.out << fmt::format("{}, target {}, d = {}, one thread, medians of {} rounds\n\n", report::processor_name(),
                              target, source.cols(), rows.front().one.seconds.size());
@@ -222,15 +270,25 @@ int run(const Options& options, Streams streams, const Invocation& invocation) {
 
 Run add_bench(CLI::App& app) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("bench", "Measure how fast this machine scores coded keys");
-  command->add_option("dump", options->dump, "KV dump whose first layer's keys are used; default: random keys");
-  command->add_option("--dim", options->dim, "coordinates of a random key")->capture_default_str();
-  command->add_option("--cached", options->cached, "keys that fit the cache")->capture_default_str();
-  command->add_option("--memory", options->memory, "keys that do not")->capture_default_str();
-  command->add_option("--seconds", options->seconds, "time to spend measuring")->capture_default_str();
-  command->add_option("--target", options->target, "instruction set; default: the fastest, or ORTHANT_TARGET");
-  add_common_options(*command, options->common);
-  command->footer(
+  CommandLine command(app, "bench", "Measure how fast this machine scores coded keys");
+  Argument dump = command.add("dump", options->dump, "KV dump whose first layer's keys are used; default: random keys")
+                      .type("DUMP");
+  command.add("--dim", options->dim, "Coordinates of a random key")
+      .type("N")
+      .within(2, cache::RowFormat::kMaxDim)
+      .show_default()
+      .excludes(dump);
+  const auto add_keys = [&](const char* name, std::size_t& keys, const char* description) {
+    command.add(name, keys, description).type("N").within(1, std::size_t{1} << 40).show_default();
+  };
+  add_keys("--cached", options->cached, "Keys that fit the processor's cache");
+  add_keys("--memory", options->memory, "Keys that do not");
+  command.add("--seconds", options->seconds, "Time to measure, once the keys are made; at least one round")
+      .type("X")
+      .show_default();
+  command.add("--target", options->target, "Instruction set; default: the fastest, or ORTHANT_TARGET").type("NAME");
+  add_report_options(command, options->common);
+  command.footer(
       "Prints nanoseconds per key for one query and for eight, the share of read bandwidth, and the speed against\n"
       "bfloat16 keys, with keys in cache and from memory.\n"
       "Example:  orthant bench --dim 64 --seconds 3");

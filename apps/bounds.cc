@@ -1,9 +1,9 @@
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 #include <ostream>
 
 #include "command.h"
+#include "command_line.h"
 #include "common_options.h"
 #include "orthant/bounds/converse.h"
 #include "orthant/bounds/mse_moments.h"
@@ -110,11 +110,11 @@ int run(const Options& options, Streams streams, const Invocation& invocation) {
 
 Run add_bounds(CLI::App& app) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("bounds", "Print every bound and exact law of the coded unit vector");
-  command->add_option("--dim", options->dims, "Dimensions d, 2 or more")->type_name("LIST")->capture_default_str();
-  command->add_option("--bits", options->bits, "Bits a coordinate b, 1 to 8")->type_name("LIST")->capture_default_str();
-  add_common_options(*command, options->common);
-  command->footer(
+  CommandLine command(app, "bounds", "Print every bound and exact law of the coded unit vector");
+  command.add("--dim", options->dims, "Dimensions d, 2 or more").type("LIST").show_default();
+  command.add("--bits", options->bits, "Bits a coordinate b, 1 to 8").type("LIST").show_default();
+  add_common_options(command, options->common);
+  command.footer(
       "Mean squared errors of unit vectors, and variances of inner products times d. R(D) and cap bound every code "
       "from\n"
       "below; `valid` says where the printed bound 4^-b is proved, false or open. `optimum` is the best scalar "

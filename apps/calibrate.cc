@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -8,10 +7,12 @@
 #include <ostream>
 
 #include "command.h"
+#include "command_line.h"
 #include "common_options.h"
 #include "orthant/core/atomic_file.h"
 #include "orthant/core/error.h"
 #include "orthant/core/parallel_for.h"
+#include "orthant/core/printable.h"
 #include "orthant/kv/calibration.h"
 #include "orthant/kv/matched_keys.h"
 #include "orthant/report/plot.h"
@@ -39,6 +40,7 @@ struct Options {
 };
 
 constexpr std::size_t kSegments = 4;
+constexpr std::size_t kLargestContext = std::size_t{1} << 31;  // as a dump's last position
 
 /// What is forecast for each head; the text table shows those with a heading.
 struct Setting {
@@ -232,7 +234,6 @@ int run(const Options& options, Streams streams, const Invocation& invocation) {
   calibration_options.threads = options.common.threads;
   if (options.tokens > 0) calibration_options.most_tokens = options.tokens;
   const kv::Calibration calibration = kv::calibrate(dumps, sources, calibration_options);
-  kv::write_calibration(options.out, calibration);
 
   std::size_t context = options.context;
   if (context == 0)
@@ -260,10 +261,11 @@ int run(const Options& options, Streams streams, const Invocation& invocation) {
     layers.push_back(mean_of(std::span(heads).subspan(first, last - first)));
     first = last;
   }
+  kv::write_calibration(options.out, calibration);
   streams.out << fmt::format(
                      "{}: {} tokens, {} query rows a head; gains over plain keys in bits per coordinate at {} bits, "
                      "context {}\n",
-                     calibration.model, heads.front().tokens, heads.front().queries, options.bits, context)
+                     printable(calibration.model), heads.front().tokens, heads.front().queries, options.bits, context)
               << report::to_text(layer_table(layers));
   if (!options.common.json.empty()) {
     from.settings = {{"bits", std::int64_t{options.bits}},
@@ -288,29 +290,26 @@ int run(const Options& options, Streams streams, const Invocation& invocation) {
 
 Run add_calibrate(CLI::App& app) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("calibrate", "Learn second moments of a model's keys and queries, for matched keys");
-  command->add_option("dumps", options->dumps, "Dumps of one model; they add up")->required()->type_name("DUMP...");
-  command->add_option("--out", options->out, "Calibration file to write (safetensors)")->required()->type_name("FILE");
-  command->add_option("--tokens", options->tokens, "Use the keys of the first N tokens of each dump; 0: all")
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_option("--skip", options->skip, "Leave the first N tokens of each dump out: the attention sink")
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_option("--shrinkage", options->shrinkage, "Share of the mean variance that every direction is given")
-      ->type_name("X")
-      ->capture_default_str();
-  command->add_option("--bits", options->bits, "Width at which gains are forecast")
-      ->type_name("N")
-      ->check(CLI::Range(1, 8))
-      ->capture_default_str();
-  command->add_option("--context", options->context, "Tokens of the cache the forecast is for; 0: of the longest dump")
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_option("--svg", options->svg, "Draw the gains of every layer")->type_name("FILE");
-  add_common_options(*command, options->common);
-  command->footer(
+  CommandLine command(app, "calibrate", "Learn second moments of a model's keys and queries, for matched keys");
+  command.add("dump", options->dumps, "Dumps of one model; they add up").required().type("DUMP");
+  command.add("--out", options->out, "Calibration file to write (safetensors)").required().type("FILE");
+  command.add("--tokens", options->tokens, "Use the keys of the first N tokens of each dump; 0: all")
+      .type("N")
+      .show_default();
+  command.add("--skip", options->skip, "Leave the first N tokens of each dump out: the attention sink")
+      .type("N")
+      .show_default();
+  command.add("--shrinkage", options->shrinkage, "Share of the mean variance that every direction is given")
+      .type("X")
+      .show_default();
+  command.add("--bits", options->bits, "Width at which gains are forecast").type("N").within(1, 8).show_default();
+  command.add("--context", options->context, "Tokens of the cache the forecast is for; 0: of the longest dump")
+      .within(0, kLargestContext)
+      .type("N")
+      .show_default();
+  command.add("--svg", options->svg, "Draw the gains of every layer").type("FILE");
+  add_common_options(command, options->common);
+  command.footer(
       "One calibration serves every alignment, width and context length: give it to a method as calibration=FILE.\n"
       "mean share: part of the keys' energy before the rotary embedding that is a constant. dead, dominant: channels\n"
       "with less than 1e-4 or more than 10 times the average energy. Gains are forecast from second moments:\n"

@@ -27,6 +27,12 @@ struct GivenValues {
   std::vector<Given> others;
 };
 
+/// Options of whole numbers are typed N in the help, or UINT by default; a range stands behind a colon.
+bool is_whole_number(const std::string& type) {
+  const std::string name = type.substr(0, type.find(':'));
+  return name == "N" || name == "UINT";
+}
+
 void require_unsigned(const Given& given) {
   std::uint64_t value = 0;
   const char* end = given.value.data() + given.value.size();
@@ -41,7 +47,8 @@ void collect(const CLI::App& command, GivenValues& values) {
     const std::string name = option->get_name();
     for (const std::string& value : option->results()) {
       const Given given{name, value};
-      if (option->get_type_name().starts_with("UINT")) require_unsigned(given);
+      if (value.empty()) throw_invalid_argument(name, "value", "nothing", "one, or the option left out");
+      if (is_whole_number(option->get_type_name())) require_unsigned(given);
       const bool written = std::find(kWritten.begin(), kWritten.end(), name) != kWritten.end();
       (written ? values.written : values.others).push_back(given);
     }
@@ -81,7 +88,6 @@ void check_arguments(const CLI::App& command) {
   collect(command, values);
   for (std::size_t i = 0; i < values.written.size(); ++i) {
     const Given& out = values.written[i];
-    if (out.value.empty()) throw_invalid_argument(out.option, "file name", "nothing", "the name of a file to write");
     require_writable(out);
     for (std::size_t j = 0; j < i; ++j) {
       if (!same_file(out.value, values.written[j].value)) continue;

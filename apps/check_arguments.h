@@ -11,6 +11,7 @@ namespace orthant::apps {
 
 /// Before any work starts: looks at what was given to the parsed sub-command (and to its own sub-commands) and throws
 /// InvalidArgument when
+///  - a value is empty: no option takes one, and none may be left unused;
 ///  - a whole number is negative or does not fit 64 bits, where only an unsigned one makes sense;
 ///  - a file to be written is a directory, or lies in a folder that does not exist or cannot be written;
 ///  - two files to be written are the same one;

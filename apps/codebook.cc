@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <memory>
 #include <ostream>
@@ -10,6 +9,7 @@
 #include "codebook_collection.h"
 #include "codebook_law.h"
 #include "command.h"
+#include "command_line.h"
 #include "common_options.h"
 #include "orthant/codebook/certificate.h"
 #include "orthant/codebook/codebook_export.h"
@@ -19,6 +19,7 @@
 #include "orthant/codebook/uniform_quantizer.h"
 #include "orthant/core/atomic_file.h"
 #include "orthant/core/error.h"
+#include "orthant/core/printable.h"
 #include "orthant/kv/npy.h"
 
 namespace orthant::apps {
@@ -41,7 +42,7 @@ struct Options {
 std::string table(const CodebookFile& file) {
   const Codebook& book = file.codebook;
   const double normalised = book.distortion() * (book.dim() > 0 ? static_cast<double>(book.dim()) : 1.0);
-  std::string text = fmt::format("density {}", book.density());
+  std::string text = fmt::format("density {}", printable(book.density()));
   if (book.dim() > 0) text += fmt::format(", d = {}", book.dim());
   text += fmt::format(", {} bits: {} levels\n\n", book.bits(), book.size());
   text += fmt::format("{:>5}  {:>24}  {:>24}  {:>12}\n", "level", "centroid", "upper boundary", "probability");
@@ -110,14 +111,28 @@ std::string integer_grid(const Options& options, const CodebookFile& file) {
   return text;
 }
 
-int run(const Options& options, Streams streams) {
-  if (!options.check.empty()) return check_codebooks(options.check, options.common.threads, streams);
-  if (!options.collection.empty()) return write_collection(options.collection, options.common.threads, streams);
+/// Refuses every option beside `mode` that this mode would ignore.
+void require_alone(const CommandLine& command, const std::string& mode) {
+  for (const std::string& name : command.given()) {
+    if (name == mode || name == "--threads") continue;
+    throw_invalid_argument("codebook " + mode, "option", name, "none but --threads beside it");
+  }
+}
+
+int run(const CommandLine& command, const Options& options, Streams streams) {
+  if (!options.check.empty()) {
+    require_alone(command, "--check");
+    return check_codebooks(options.check, options.common.threads, streams);
+  }
+  if (!options.collection.empty()) {
+    require_alone(command, "--collection");
+    return write_collection(options.collection, options.common.threads, streams);
+  }
   if (options.format == "npy" && options.out.empty()) {
     throw InvalidArgument("codebook: --format npy is binary, expected --out FILE with it");
   }
-  if (!options.grid.empty() && options.format != "table") {
-    throw InvalidArgument("codebook: --grid is printed as a table, expected no --format with it");
+  if (!options.grid.empty() && (options.format != "table" || !options.common.json.empty())) {
+    throw InvalidArgument("codebook: --grid is printed as a table, expected no --format or --json with it");
   }
   const CodebookFile file = solve_codebook(options.law, options.bits);
   if (!options.common.json.empty()) codebook::write_codebook(options.common.json, file);
@@ -146,30 +161,32 @@ int run(const Options& options, Streams streams) {
 
 Run add_codebook(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("codebook", "Optimal scalar codebooks, to the last digit");
-  command->add_option("--dim", options->law.dim, "d of the sphere S^(d-1) the vectors lie on after rotation")
-      ->check(CLI::Range(std::int64_t{1}, density::SphereCoordinate::kMaxDim));
-  command->add_option("--bits", options->bits, "bits per coordinate: 2^bits levels")
-      ->check(CLI::Range(0, 10))
-      ->capture_default_str();
+  CommandLine command(app, "codebook", "Optimal scalar codebooks, to the last digit");
+  command.add("--dim", options->law.dim, "d of the sphere S^(d-1) the vectors lie on after rotation")
+      .type("N")
+      .within(1, density::SphereCoordinate::kMaxDim);
+  command.add("--bits", options->bits, "bits per coordinate: 2^bits levels").type("N").within(0, 10).show_default();
   command
-      ->add_option("--density", options->law.density,
-                   "law of a coordinate: sphere, gaussian, gaussian:MEAN,SIGMA[,LOW,HIGH], laplace, samples:FILE")
-      ->capture_default_str();
-  command->add_option("--format", options->format, "what to print or write")
-      ->check(CLI::IsMember({"table", "json", "csv", "npy", "c", "cuda", "rust"}))
-      ->capture_default_str();
-  command->add_option("--out", options->out, "write there instead of standard output");
-  command->add_option("--grid", options->grid, "best levels on an integer grid instead: int8 or int7, with their scale")
-      ->check(CLI::IsMember({"int8", "int7"}));
-  command->add_option("--check", options->check, "prove these codebook files, or all of a folder, again");
-  command->add_option("--collection", options->collection, "write the published collection into this folder");
-  add_common_options(*command, options->common);
-  command->footer(
+      .add("--density", options->law.density,
+           "law of a coordinate: sphere, gaussian, gaussian:MEAN,SIGMA[,LOW,HIGH], laplace, samples:FILE")
+      .type("LAW")
+      .show_default();
+  command.add("--format", options->format, "what to print or write")
+      .type("NAME")
+      .one_of({"table", "json", "csv", "npy", "c", "cuda", "rust"})
+      .show_default();
+  command.add("--out", options->out, "write there instead of standard output").type("FILE");
+  command.add("--grid", options->grid, "best levels on an integer grid instead: int8 or int7, with their scale")
+      .type("NAME")
+      .one_of({"int8", "int7"});
+  command.add("--check", options->check, "prove these codebook files, or all of a folder, again").type("PATH");
+  command.add("--collection", options->collection, "write the published collection into this folder").type("FOLDER");
+  add_common_options(command, options->common);
+  command.footer(
       "Example:  orthant codebook --dim 128 --bits 4\n"
       "          orthant codebook --dim 128 --bits 4 --format c --out codebook_d128_b4.h\n"
       "          orthant codebook --check codebooks/");
-  return [options](Streams streams, const Invocation&) { return run(*options, streams); };
+  return [command, options](Streams streams, const Invocation&) { return run(command, *options, streams); };
 }
 
 }  // namespace orthant::apps

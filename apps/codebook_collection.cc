@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <ostream>
 
@@ -14,7 +12,9 @@
 #include "orthant/codebook/codebook_io.h"
 #include "orthant/core/atomic_file.h"
 #include "orthant/core/error.h"
+#include "orthant/core/input_file.h"
 #include "orthant/core/parallel_for.h"
+#include "orthant/core/printable.h"
 
 namespace orthant::apps {
 namespace {
@@ -26,6 +26,7 @@ constexpr std::int64_t kDims[] = {0,   2,   3,   4,   8,   16,  32,  64,   80,  
                                   160, 192, 256, 384, 512, 576, 768, 1024, 1536, 3072, 4096};
 constexpr int kLargestBits = 8;
 constexpr const char* kIndex = "index.csv";
+constexpr std::size_t kLargestIndex = std::size_t{16} << 20;
 
 std::string index_of(const std::vector<CodebookFile>& files) {
   std::string text = "file,density,dim,bits,relative_distortion,four_to_the_bits_times_distortion,entropy_bits\n";
@@ -36,11 +37,6 @@ std::string index_of(const std::vector<CodebookFile>& files) {
                         book.dim(), book.bits(), relative, std::ldexp(relative, 2 * book.bits()), book.entropy());
   }
   return text;
-}
-
-std::string contents(const std::filesystem::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
 std::vector<std::filesystem::path> files_of(const std::string& path) {
@@ -79,7 +75,7 @@ bool index_matches(const std::filesystem::path& folder, std::vector<CodebookFile
   std::stable_sort(files.begin(), files.end(), [](const CodebookFile& a, const CodebookFile& b) {
     return std::pair(a.codebook.dim(), a.codebook.bits()) < std::pair(b.codebook.dim(), b.codebook.bits());
   });
-  if (contents(path) == index_of(files)) return true;
+  if (read_file(path, kLargestIndex) == index_of(files)) return true;
   streams.out << "FAULT   " << path.string() << "\n        differs from the index of the files beside it\n";
   return false;
 }
@@ -102,7 +98,7 @@ int check_codebooks(const std::vector<std::string>& paths, int threads, Streams 
     for (std::size_t i = 0; i < files.size(); ++i) {
       ++all;
       if (!verdicts[i].unreadable.empty()) {
-        streams.err << "orthant: " << verdicts[i].unreadable << '\n';
+        streams.err << "orthant: " << printable(verdicts[i].unreadable) << '\n';
         unreadable = true;
         continue;
       }
@@ -113,9 +109,11 @@ int check_codebooks(const std::vector<std::string>& paths, int threads, Streams 
         continue;
       }
       faulty = true;
-      streams.out << "FAULT   " << files[i].string() << '\n';
+      streams.out << "FAULT   " << printable(files[i].string()) << '\n';
       constexpr std::size_t kShown = 4;
-      for (std::size_t k = 0; k < std::min(kShown, faults.size()); ++k) streams.out << "        " << faults[k] << '\n';
+      for (std::size_t k = 0; k < std::min(kShown, faults.size()); ++k) {
+        streams.out << "        " << printable(faults[k]) << '\n';
+      }
       if (faults.size() > kShown) streams.out << fmt::format("        and {} more\n", faults.size() - kShown);
     }
     if (std::filesystem::is_directory(path) && read.size() == files.size() && !index_matches(path, read, streams)) {
@@ -154,7 +152,7 @@ int write_collection(const std::filesystem::path& folder, int threads, Streams s
     files.push_back(*std::move(file));
   }
   write_file(folder / kIndex, index_of(files));
-  streams.out << fmt::format("{} codebooks written to {}\n", files.size(), folder.string());
+  streams.out << fmt::format("{} codebooks written to {}\n", files.size(), printable(folder.string()));
   return kDone;
 }
 

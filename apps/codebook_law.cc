@@ -27,23 +27,29 @@ constexpr std::string_view kGaussian = "gaussian:";
 constexpr std::string_view kSamples = "samples:";
 
 density::TruncatedGaussian parsed_gaussian(const std::string& text) {
-  const auto refuse = [&] {
-    throw_invalid_argument("codebook --density", "law", text, "gaussian:MEAN,SIGMA or gaussian:MEAN,SIGMA,LOW,HIGH");
+  const auto refuse = [&](std::string_view got) {
+    throw_invalid_argument("codebook --density " + text, "numbers", got,
+                           "gaussian:MEAN,SIGMA or gaussian:MEAN,SIGMA,LOW,HIGH, SIGMA > 0, LOW < HIGH");
   };
   NumberFile numbers;
   try {
     numbers = parse_numbers(text.substr(kGaussian.size()), "--density");
   } catch (const InvalidInput&) {
-    refuse();
+    refuse("something else");
   }
   const std::vector<double>& x = numbers.rows.front();
-  if (numbers.rows.size() != 1 || (x.size() != 2 && x.size() != 4)) refuse();
+  if (numbers.rows.size() != 1 || (x.size() != 2 && x.size() != 4)) refuse(std::to_string(x.size()));
   const double infinity = std::numeric_limits<double>::infinity();
-  return x.size() == 2 ? density::TruncatedGaussian(x[0], x[1], -infinity, infinity)
-                       : density::TruncatedGaussian(x[0], x[1], x[2], x[3]);
+  try {
+    return x.size() == 2 ? density::TruncatedGaussian(x[0], x[1], -infinity, infinity)
+                         : density::TruncatedGaussian(x[0], x[1], x[2], x[3]);
+  } catch (const InvalidArgument& error) {
+    throw InvalidArgument("codebook --density " + text + ": " + error.what());
+  }
 }
 
 codebook::CodebookFile from_samples(const std::string& path, int bits) {
+  if (path.empty()) throw InvalidArgument("codebook --density samples: names no file, expected samples:FILE");
   const NumberFile file = read_numbers(path);
   std::vector<double> points;
   std::vector<double> weights;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "command.h"
+#include "command_line.h"
 #include "orthant/report/report.h"
 
 namespace orthant::apps {
@@ -17,8 +18,10 @@ struct CommonOptions {
   int threads = 0;  ///< 0: all
 };
 
+/// Adds --json FILE and --seed N: for commands that run in one thread by their nature.
+void add_report_options(CommandLine command, CommonOptions& options);
 /// Adds --json FILE, --seed N and --threads N.
-void add_common_options(CLI::App& app, CommonOptions& options);
+void add_common_options(CommandLine command, CommonOptions& options);
 
 /// The command line without what cannot change a result: --threads and the names of files that are written or resumed
 /// (--json, --html, --svg, --csv, --out, --resume). Reports hold this one.

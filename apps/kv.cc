@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -12,9 +11,11 @@
 #include <set>
 
 #include "command.h"
+#include "command_line.h"
 #include "common_options.h"
 #include "orthant/core/atomic_file.h"
 #include "orthant/core/error.h"
+#include "orthant/core/printable.h"
 #include "orthant/kv/run_policies.h"
 #include "orthant/quantizer/make_quantizer.h"
 #include "orthant/report/plot.h"
@@ -299,9 +300,9 @@ report::Plot kl_plot(const std::vector<Line>& summary, const Shown& shown) {
 
 void print_dump(const kv::Dump& dump, std::ostream& out) {
   const kv::DumpLayer& layer = dump.layers().front();
-  out << fmt::format("{}: {}, {} tokens, {} layers; {} query and {} KV heads of {}, the last {} queries\n", dump.name(),
-                     dump.model(), dump.tokens(), dump.layers().size(), layer.q_heads, layer.kv_heads, layer.head_dim,
-                     layer.query_tokens);
+  out << fmt::format("{}: {}, {} tokens, {} layers; {} query and {} KV heads of {}, the last {} queries\n",
+                     printable(dump.name()), printable(dump.model()), dump.tokens(), dump.layers().size(),
+                     layer.q_heads, layer.kv_heads, layer.head_dim, layer.query_tokens);
 }
 
 report::Provenance make_provenance(const Options& options, const std::vector<Policy>& policies,
@@ -325,11 +326,6 @@ report::Provenance make_provenance(const Options& options, const std::vector<Pol
   return from;
 }
 
-/// Opens an output before the work starts, so that a wrong path fails at once.
-void open_output(const std::string& path, std::optional<AtomicFile>& file) {
-  if (!path.empty()) file.emplace(path);
-}
-
 int run(const Options& options, Streams streams, const Invocation& invocation) {
   std::vector<kv::Dump> dumps;
   std::vector<std::vector<std::size_t>> layers;
@@ -342,12 +338,6 @@ int run(const Options& options, Streams streams, const Invocation& invocation) {
   if (policies.empty()) policies = default_policies(options.bits, dumps, streams);
   std::optional<report::Provenance> from;
   if (!options.common.json.empty()) from = make_provenance(options, policies, invocation);
-  std::optional<AtomicFile> json;
-  std::optional<AtomicFile> csv;
-  std::optional<AtomicFile> svg;
-  open_output(options.common.json, json);
-  open_output(options.csv, csv);
-  open_output(options.svg, svg);
 
   const Shown shown{dumps.size() > 1, std::any_of(policies.begin(), policies.end(),
                                                   [](const Policy& p) { return p.values.has_value(); })};
@@ -375,20 +365,16 @@ int run(const Options& options, Streams streams, const Invocation& invocation) {
   streams.out << "\nall layers\n" << report::to_text(make_table(summary_fields, summary, true));
 
   const Table rows = make_table(line_fields, lines, false);
-  if (json) {
-    json->write(report::to_json(*from, rows, {{"summary", make_table(summary_fields, summary, false)}}));
-    json->commit();
+  if (from) {
+    write_file(options.common.json,
+               report::to_json(*from, rows, {{"summary", make_table(summary_fields, summary, false)}}));
   }
-  if (csv) {
-    csv->write(report::to_csv(rows));
-    csv->commit();
-  }
-  if (svg) {
+  if (!options.csv.empty()) write_file(options.csv, report::to_csv(rows));
+  if (!options.svg.empty()) {
     if (const auto drawing = report::to_svg(kl_plot(summary, shown))) {
-      svg->write(*drawing);
-      svg->commit();
+      write_file(options.svg, *drawing);
     } else {
-      streams.err << "orthant kv: gnuplot is not installed, " << options.svg << " is not written\n";
+      streams.err << "orthant kv: gnuplot is not installed, " << printable(options.svg) << " is not written\n";
     }
   }
   return kDone;
@@ -398,22 +384,21 @@ int run(const Options& options, Streams streams, const Invocation& invocation) {
 
 Run add_kv(CLI::App& app) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("kv", "Measure what coding keys and values does to attention on a real dump");
-  command->add_option("dump", options->dumps, "Key-value dumps, format orthant-kv-1")->required()->type_name("DUMP...");
-  CLI::Option* methods =
-      command->add_option("--method", options->methods, "A policy, e.g. \"K=turbo-mse:4 V=q8_0\"; may be repeated")
-          ->type_name("POLICY")
-          ->take_all();
-  command->add_option("--bits", options->bits, "Without --method: widths of turbo-mse on the keys")
-      ->type_name("LIST")
-      ->capture_default_str()
-      ->excludes(methods);
-  command->add_option("--layers", options->layers, "Layers of the model, e.g. 0,5-9; all when left out")
-      ->type_name("LIST");
-  command->add_option("--csv", options->csv, "Write the rows to this file as CSV")->type_name("FILE");
-  command->add_option("--svg", options->svg, "Draw KL against bits to this file (needs gnuplot)")->type_name("FILE");
-  add_common_options(*command, options->common);
-  command->footer(
+  CommandLine command(app, "kv", "Measure what coding keys and values does to attention on a real dump");
+  command.add("dump", options->dumps, "Key-value dumps, format orthant-kv-1").required().type("DUMP");
+  Argument methods =
+      command.add("--method", options->methods, "A policy, e.g. \"K=turbo-mse:4 V=q8_0\"; may be repeated")
+          .type("POLICY")
+          .take_all();
+  command.add("--bits", options->bits, "Without --method: widths of turbo-mse on the keys")
+      .type("LIST")
+      .show_default()
+      .excludes(methods);
+  command.add("--layers", options->layers, "Layers of the model, e.g. 0,5-9; all when left out").type("LIST");
+  command.add("--csv", options->csv, "Write the rows to this file as CSV").type("FILE");
+  command.add("--svg", options->svg, "Draw KL against bits to this file (needs gnuplot)").type("FILE");
+  add_common_options(command, options->common);
+  command.footer(
       "Without --method, the keys are coded by turbo-mse at each width, and by q8_0, q4_0 and bf16 for comparison.\n"
       "K bits: true size over the dump's tokens, scales and exact tokens included. A query reads each token as the\n"
       "cache had it at that moment: exact or coded (kivi, sink=4, residual=128).\n"

@@ -4,18 +4,17 @@
 
 #include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 
 #include "orthant/core/error.h"
+#include "orthant/core/input_file.h"
 #include "orthant/kv/npy.h"
 
 namespace orthant::apps {
 namespace {
 
 constexpr std::string_view kSeparators = ",; \t\r";
-constexpr std::uintmax_t kLargestFile = 64U << 20U;
+constexpr std::size_t kLargestFile = 64U << 20U;
 
 std::vector<std::string_view> cells(std::string_view line) {
   std::vector<std::string_view> found;
@@ -90,16 +89,8 @@ NumberFile parse_numbers(std::string_view text, const std::string& where) {
 }
 
 NumberFile read_numbers(const std::string& path) {
-  std::error_code code;
-  if (!std::filesystem::is_regular_file(path, code))
-    throw_invalid_input(path, "path", "no such file", "a file of numbers");
-  const std::uintmax_t size = std::filesystem::file_size(path, code);
-  const bool npy = std::filesystem::path(path).extension() == ".npy";
-  if (code || (!npy && size > kLargestFile)) throw_invalid_input(path, "size", std::to_string(size), "at most 64 MiB");
-  if (npy) return from_npy(path);
-  std::ifstream stream(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-  return parse_numbers(text, path);
+  if (std::filesystem::path(path).extension() == ".npy") return from_npy(path);
+  return parse_numbers(read_file(path, kLargestFile), path);
 }
 
 }  // namespace orthant::apps

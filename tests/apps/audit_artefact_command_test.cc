@@ -3,29 +3,15 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "command.h"
+#include "apps/run_app.h"
 #include "number_file.h"
 #include "orthant/core/error.h"
 
 namespace orthant::apps {
 namespace {
-
-struct Outcome {
-  int code;
-  std::string out;
-  std::string err;
-};
-
-Outcome run(const std::vector<std::string>& arguments) {
-  std::ostringstream out;
-  std::ostringstream err;
-  const int code = run_command(arguments, {out, err});
-  return {code, out.str(), err.str()};
-}
 
 class AuditCommand : public testing::Test {
  protected:

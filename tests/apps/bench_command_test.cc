@@ -3,33 +3,20 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "command.h"
+#include "apps/run_app.h"
+#include "test_paths.h"
 
 namespace orthant::apps {
 namespace {
 
-struct Outcome {
-  int code;
-  std::string out;
-  std::string err;
-};
-
-Outcome run(const std::vector<std::string>& arguments) {
-  std::ostringstream out;
-  std::ostringstream err;
-  const int code = run_command(arguments, {out, err});
-  return {code, out.str(), err.str()};
-}
-
 // Times are not tested, what they belong to is: every format in both places, each with its bytes.
 TEST(BenchCommand, MeasuresEveryFormatInBothPlaces) {
   const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "bench.json";
-  const Outcome outcome =
-      run({"bench", "--dim", "64", "--cached", "128", "--memory", "500", "--seconds", "0", "--json", path.string()});
+  const Outcome outcome = run(
+      {"bench", "--dim", "64", "--cached", "128", "--memory", "500", "--seconds", "0.001", "--json", path.string()});
   EXPECT_EQ(outcome.code, kDone) << outcome.err;
   std::ifstream file(path);
   const nlohmann::json report = nlohmann::json::parse(file);
@@ -48,7 +35,20 @@ TEST(BenchCommand, MeasuresEveryFormatInBothPlaces) {
 }
 
 TEST(BenchCommand, RefusesWhatItCannotRun) {
-  EXPECT_EQ(run({"bench", "--dim", "0"}).code, kUsage);
+  const auto refused = [](std::vector<std::string> arguments, const char* part) {
+    arguments.insert(arguments.begin(), "bench");
+    const Outcome refusal = run(arguments);
+    EXPECT_EQ(refusal.code, kUsage) << part;
+    EXPECT_NE(refusal.err.find(part), std::string::npos) << refusal.err;
+    EXPECT_TRUE(refusal.out.empty());
+  };
+  for (const char* seconds : {"0", "-1", "nan", "inf", "1e9"}) refused({"--seconds", seconds}, "--seconds");
+  for (const char* dim : {"0", "1", "-1", "32769", "99999999", "nan"}) refused({"--dim", dim}, "--dim");
+  refused({"--memory", "0"}, "--memory");
+  refused({"--cached", "0"}, "--cached");
+  refused({"--memory", "1000000000000"}, "GiB");
+  refused({"--threads", "2"}, "--threads");
+  refused({data_dir() / "gemma3-270m-512.safetensors", "--dim", "128"}, "--dim");
   const Outcome outcome = run({"bench", "--dim", "8", "--cached", "64", "--memory", "64", "--target", "avx9000"});
   EXPECT_EQ(outcome.code, kUsage);
   EXPECT_NE(outcome.err.find("avx9000"), std::string::npos);

@@ -3,25 +3,11 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
-#include "command.h"
+#include "apps/run_app.h"
 
 namespace orthant::apps {
 namespace {
-
-struct Outcome {
-  int code;
-  std::string out;
-  std::string err;
-};
-
-Outcome run(const std::vector<std::string>& arguments) {
-  std::ostringstream out;
-  std::ostringstream err;
-  const int code = run_command(arguments, {out, err});
-  return {code, out.str(), err.str()};
-}
 
 TEST(BoundsCommand, PrintsAndReports) {
   const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "bounds.json";
@@ -42,7 +28,9 @@ TEST(BoundsCommand, PrintsAndReports) {
 }
 
 TEST(BoundsCommand, RefusesBadLists) {
-  EXPECT_EQ(run({"bounds", "--dim", "1"}).code, kUsage);
+  const Outcome small = run({"bounds", "--dim", "64,1"});
+  EXPECT_EQ(small.code, kUsage);
+  EXPECT_NE(small.err.find("--dim: number, got 1, expected 2 to 1000000"), std::string::npos) << small.err;
   EXPECT_EQ(run({"bounds", "--bits", "0-4"}).code, kUsage);
   const Outcome outcome = run({"bounds", "--bits", "nine"});
   EXPECT_EQ(outcome.code, kUsage);

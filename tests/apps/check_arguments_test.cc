@@ -2,13 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "command.h"
+#include "apps/run_app.h"
 #include "test_paths.h"
 
 namespace orthant::apps {
@@ -27,20 +24,14 @@ class CheckArguments : public testing::Test {
 
   /// Expects wrong usage, told in words that contain `part`, with nothing printed as a result.
   void expect_refused(const std::vector<std::string>& arguments, const std::string& part) const {
-    std::ostringstream out;
-    std::ostringstream err;
-    EXPECT_EQ(run_command(arguments, {out, err}), kUsage) << err.str();
-    EXPECT_THAT(err.str(), testing::HasSubstr(part));
-    EXPECT_EQ(out.str(), "");
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.code, kUsage) << outcome.err;
+    EXPECT_THAT(outcome.err, testing::HasSubstr(part));
+    EXPECT_EQ(outcome.out, "");
   }
 
   fs::path folder_;
 };
-
-std::string contents(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 TEST_F(CheckArguments, AnInputIsNeverAnOutput) {
   const fs::path shipped = data_dir() / "gemma3-270m-512.safetensors";
@@ -67,6 +58,24 @@ TEST_F(CheckArguments, OutputsAreTriedBeforeTheWork) {
 TEST_F(CheckArguments, WholeNumbersDoNotWrap) {
   expect_refused({"bounds", "--dim", "64", "--bits", "2", "--seed", "-1"}, "--seed");
   expect_refused({"bounds", "--dim", "64", "--bits", "2", "--seed", "99999999999999999999999"}, "--seed");
+}
+
+TEST_F(CheckArguments, NoValueIsEmpty) {
+  const std::string dump = data_dir() / "gemma3-270m-512.safetensors";
+  expect_refused({"kv", dump, "--layers", ""}, "--layers: value, got nothing");
+  expect_refused({"kv", dump, "--method", ""}, "--method: value, got nothing");
+  expect_refused({"kv", ""}, "dump: value, got nothing");
+  expect_refused({"codebook", "--collection", ""}, "--collection: value, got nothing");
+  expect_refused({"bench", "--target="}, "--target: value, got nothing");
+}
+
+TEST_F(CheckArguments, CountsThatNameTheirValueDoNotWrapEither) {
+  const std::string dump = data_dir() / "gemma3-270m-512.safetensors";
+  for (const char* option : {"--skip", "--tokens", "--context"}) {
+    expect_refused({"calibrate", dump, "--out", in_folder("x"), option, "-1"}, option);
+    expect_refused({"calibrate", dump, "--out", in_folder("x"), option, "99999999999999999999999"}, option);
+  }
+  EXPECT_TRUE(fs::is_empty(folder_));
 }
 
 TEST_F(CheckArguments, UnknownCommandsAreNamed) {

@@ -3,12 +3,10 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "command.h"
+#include "apps/run_app.h"
 #include "test_paths.h"
 
 namespace orthant::apps {
@@ -16,27 +14,13 @@ namespace {
 
 const std::string kCollection = codebooks_dir();
 
-struct Outcome {
-  int code;
-  std::string out;
-  std::string err;
-};
-
-Outcome check(std::vector<std::string> paths) {
+Outcome check(const std::vector<std::string>& paths) {
   std::vector<std::string> arguments = {"codebook", "--check"};
   arguments.insert(arguments.end(), paths.begin(), paths.end());
-  std::ostringstream out;
-  std::ostringstream err;
-  const int code = run_command(arguments, {out, err});
-  return {code, out.str(), err.str()};
+  return run(arguments);
 }
 
 std::string published(const std::string& name) { return kCollection + "/" + name + ".json"; }
-
-std::string contents(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
 
 class CollectionSample : public testing::Test {
  protected:

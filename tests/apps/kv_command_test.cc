@@ -1,13 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
-#include "command.h"
+#include "apps/run_app.h"
 #include "test_paths.h"
 
 namespace orthant::apps {
@@ -17,24 +17,6 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 const std::string kDump = data_dir() / "gemma3-270m-512.safetensors";
-
-struct Outcome {
-  int code;
-  std::string out;
-  std::string err;
-};
-
-Outcome run(const std::vector<std::string>& arguments) {
-  std::ostringstream out;
-  std::ostringstream err;
-  const int code = run_command(arguments, {out, err});
-  return {code, out.str(), err.str()};
-}
-
-std::string contents(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 class KvCommand : public testing::Test {
  protected:
@@ -159,6 +141,80 @@ TEST_F(KvCommand, BadFilesAreRefusedByName) {
   EXPECT_EQ(inf.code, kBadInput);
   EXPECT_THAT(inf.err, HasSubstr("infinity"));
   EXPECT_FALSE(fs::exists(file("a.json")));
+}
+
+/// The shipped dump with another header, the same tensor bytes.
+class ChangedDump {
+ public:
+  ChangedDump() : bytes(contents(kDump)) {
+    std::uint64_t length = 0;
+    std::memcpy(&length, bytes.data(), sizeof length);
+    header = nlohmann::json::parse(bytes.substr(sizeof length, length));
+    bytes.erase(0, sizeof length + length);
+  }
+  void write(const std::string& path) const {
+    const std::string text = header.dump();
+    const std::uint64_t length = text.size();
+    std::ofstream file(path, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(&length), sizeof length) << text << bytes;
+  }
+
+  std::string bytes;  ///< of the tensors
+  nlohmann::json header;
+};
+
+TEST_F(KvCommand, HalvesReadAsBfloat16AreBadInput) {
+  for (const std::string part : {"keys", "queries"}) {
+    ChangedDump dump;
+    for (auto& [name, tensor] : dump.header.items()) {
+      if (name.ends_with("." + part)) tensor["dtype"] = "BF16";
+    }
+    dump.write(file("mixed.safetensors"));
+    const Outcome outcome = run({"kv", file("mixed.safetensors"), "--bits", "4"});
+    EXPECT_EQ(outcome.code, kBadInput) << part;
+    EXPECT_THAT(outcome.err, HasSubstr("." + part + " at head 0, token "));
+    EXPECT_THAT(outcome.err, HasSubstr("is the tensor's dtype right?"));
+    EXPECT_EQ(outcome.out, "");
+  }
+}
+
+// 65504 in every channel is fine for F16 elements, its norm of 16 * 65504 for no F16 scale.
+TEST_F(KvCommand, WhatAMethodCannotCodeIsBadInputWithItsPlace) {
+  ChangedDump dump;
+  const std::size_t first = dump.header["layers.0.keys"]["data_offsets"][0];
+  for (std::size_t j = 0; j < 256; ++j) dump.bytes.replace(first + 2 * j, 2, "\xff\x7b");
+  dump.write(file("loud.safetensors"));
+  const Outcome outcome = run({"kv", file("loud.safetensors"), "--layers", "0", "--bits", "4"});
+  EXPECT_EQ(outcome.code, kBadInput);
+  EXPECT_THAT(outcome.err,
+              HasSubstr("loud.safetensors: layer 0, KV head 0 by \"K=turbo-mse:4\": encode: scale of row 0"));
+  EXPECT_EQ(run({"kv", file("loud.safetensors"), "--layers", "0", "--method", "K=turbo-mse:4,norm=f32"}).code, kDone);
+}
+
+TEST_F(KvCommand, ControlCharactersOfADumpAreEscaped) {
+  ChangedDump dump;
+  dump.header["__metadata__"]["model"] = "\x1b[31mred\n";
+  dump.write(file("red.safetensors"));
+  const Outcome outcome = run({"kv", file("red.safetensors"), "--layers", "0", "--bits", "4"});
+  EXPECT_EQ(outcome.code, kDone) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("red.safetensors: \\x1b[31mred\\n, 512 tokens"));
+  dump.header["__metadata__"]["rope_layout"] = "\x1b[2J";
+  dump.write(file("red.safetensors"));
+  EXPECT_THAT(run({"kv", file("red.safetensors")}).err, HasSubstr("rope_layout, got '\\x1b[2J'"));
+}
+
+TEST_F(KvCommand, CalibrationThatCannotBeInvertedIsBadInput) {
+  const auto refused = [&](std::vector<std::string> arguments, const char* message) {
+    arguments.insert(arguments.begin(), {"calibrate", kDump, "--out", file("c.safetensors")});
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.code, kBadInput) << message;
+    EXPECT_THAT(outcome.err, HasSubstr(message));
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_TRUE(fs::is_empty(folder_));
+  };
+  refused({"--skip", "511"}, "tokens, got 512, of which calibration skips 511, expected at least 2 that are left");
+  refused({"--skip", "512"}, "of which calibration skips 512");
+  refused({"--shrinkage", "0"}, "more tokens or a larger shrinkage");
 }
 
 TEST_F(KvCommand, SeveralDumpsStandSideBySide) {

@@ -1,34 +1,14 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
-#include "command.h"
+#include "apps/run_app.h"
 
 namespace orthant::apps {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Outcome {
-  int code;
-  std::string out;
-  std::string err;
-};
-
-Outcome run(const std::vector<std::string>& arguments) {
-  std::ostringstream out;
-  std::ostringstream err;
-  const int code = run_command(arguments, {out, err});
-  return {code, out.str(), err.str()};
-}
-
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 TEST(VerifyCommand, ListsWithoutTrials) {
   const Outcome all = run({"verify", "--list", "--dim", "16"});
@@ -54,11 +34,11 @@ TEST(VerifyCommand, WritesReports) {
   const Outcome outcome = run({"verify", "entropy", "--json", (folder / "v.json").string(), "--html",
                                (folder / "v.html").string(), "--seed", "9"});
   EXPECT_EQ(outcome.code, kDone) << outcome.err;
-  const nlohmann::json report = nlohmann::json::parse(text_of(folder / "v.json"));
+  const nlohmann::json report = nlohmann::json::parse(contents(folder / "v.json"));
   EXPECT_EQ(report["command"], "orthant verify entropy --seed 9");
   EXPECT_EQ(report["rows"].size(), 3U);
   EXPECT_EQ(report["rows"][0]["verdict"], "holds");
-  EXPECT_NE(text_of(folder / "v.html").find("class=\"holds\""), std::string::npos);
+  EXPECT_NE(contents(folder / "v.html").find("class=\"holds\""), std::string::npos);
   fs::remove_all(folder);
 }
 
@@ -81,7 +61,7 @@ TEST(LeagueCommand, ASmallLeague) {
                                               "1-2",       "--seeds", "2",      "--keys",     "50",
                                               "--queries", "8",       "--json", path.string()};
   EXPECT_EQ(run(arguments).code, kDone);
-  const nlohmann::json first = nlohmann::json::parse(text_of(path));
+  const nlohmann::json first = nlohmann::json::parse(contents(path));
   ASSERT_GT(first["rows"].size(), 4U);
   for (const auto& row : first["rows"]) {
     EXPECT_GT(row["distortion"].get<double>(), row["converse"].get<double>()) << row["method"];
@@ -90,7 +70,7 @@ TEST(LeagueCommand, ASmallLeague) {
   std::vector<std::string> threaded = arguments;
   threaded.insert(threaded.end(), {"--threads", "3"});
   EXPECT_EQ(run(threaded).code, kDone);
-  EXPECT_EQ(nlohmann::json::parse(text_of(path))["rows"], first["rows"]);
+  EXPECT_EQ(nlohmann::json::parse(contents(path))["rows"], first["rows"]);
   fs::remove(path);
 }
 
