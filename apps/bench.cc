@@ -231,6 +231,9 @@ void measure(std::vector<Row>& rows, double seconds) {
 }
 
 int run(const Options& options, Streams streams, const Invocation& invocation) {
+  if (options.cached == 0 || options.memory == 0) {
+    throw_invalid_argument("bench", "--cached or --memory", "0", "1 or more keys");
+  }
   if (!(options.seconds > 0 && options.seconds <= kMostSeconds)) {
     throw_invalid_argument("bench", "--seconds", fmt::format("{}", options.seconds),
                            fmt::format("more than 0, up to {}", kMostSeconds));
@@ -278,11 +281,8 @@ Run add_bench(CLI::App& app) {
       .within(2, cache::RowFormat::kMaxDim)
       .show_default()
       .excludes(dump);
-  const auto add_keys = [&](const char* name, std::size_t& keys, const char* description) {
-    command.add(name, keys, description).type("N").within(1, std::size_t{1} << 40).show_default();
-  };
-  add_keys("--cached", options->cached, "Keys that fit the processor's cache");
-  add_keys("--memory", options->memory, "Keys that do not");
+  command.add("--cached", options->cached, "Keys that fit the processor's cache").type("N").show_default();
+  command.add("--memory", options->memory, "Keys that do not").type("N").show_default();
   command.add("--seconds", options->seconds, "Time to measure, once the keys are made; at least one round")
       .type("X")
       .show_default();

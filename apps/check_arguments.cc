@@ -81,6 +81,28 @@ void require_writable(const Given& given) {
   }
 }
 
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::string names_of_commands(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return joined(names);
+}
+
+std::string names_of_options(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options([](const CLI::Option* o) { return o->nonpositional(); })) {
+    names.push_back(option->get_name());
+  }
+  return joined(names);
+}
+
 }  // namespace
 
 void check_arguments(const CLI::App& command) {
@@ -100,14 +122,22 @@ void check_arguments(const CLI::App& command) {
   }
 }
 
-void require_known_command(const CLI::App& app, const std::vector<std::string>& arguments) {
-  if (arguments.empty() || arguments.front().starts_with("-")) return;
-  std::string known;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (command->get_name() == arguments.front()) return;
-    known += (known.empty() ? "" : ", ") + command->get_name();
+void require_known_names(const CLI::App& app, const std::vector<std::string>& arguments) {
+  const CLI::App* command = &app;
+  for (const std::string& argument : arguments) {
+    const auto subs = command->get_subcommands([&](const CLI::App* sub) { return sub->get_name() == argument; });
+    const bool first = &argument == &arguments.front();
+    if (!subs.empty()) {
+      command = subs.front();
+    } else if (first && !argument.starts_with("-")) {
+      throw_invalid_argument("orthant", "command", argument, names_of_commands(app));
+    } else if (argument.starts_with("--") && argument.size() > 2) {
+      const std::string name = argument.substr(0, argument.find('='));
+      if (command->get_option_no_throw(name) != nullptr) continue;
+      throw_invalid_argument("orthant" + (command == &app ? "" : " " + command->get_name()), "option", name,
+                             names_of_options(*command));
+    }
   }
-  throw_invalid_argument("orthant", "command", arguments.front(), known);
 }
 
 }  // namespace orthant::apps

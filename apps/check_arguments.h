@@ -18,7 +18,8 @@ namespace orthant::apps {
 ///  - a file to be written is one that the same command reads: it would be destroyed.
 void check_arguments(const CLI::App& command);
 
-/// Throws InvalidArgument, naming the ones that exist, when the first argument looks like a command and is none.
-void require_known_command(const CLI::App& app, const std::vector<std::string>& arguments);
+/// Throws InvalidArgument, naming the ones that exist, when the first argument looks like a command and is none, or
+/// when one that begins with "--" is no option of the command before it.
+void require_known_names(const CLI::App& app, const std::vector<std::string>& arguments);
 
 }  // namespace orthant::apps

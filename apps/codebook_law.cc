@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "number_file.h"
@@ -48,6 +49,16 @@ density::TruncatedGaussian parsed_gaussian(const std::string& text) {
   }
 }
 
+/// The best levels; a point or weight that no law has is the file's fault.
+codebook::WeightedLevels levels_of(const std::string& path, std::span<const double> points,
+                                   std::span<const double> weights, std::size_t levels) {
+  try {
+    return codebook::optimal_levels(points, weights, levels);
+  } catch (const InvalidArgument& error) {
+    throw InvalidInput(path + ": " + error.what());
+  }
+}
+
 codebook::CodebookFile from_samples(const std::string& path, int bits) {
   if (path.empty()) throw InvalidArgument("codebook --density samples: names no file, expected samples:FILE");
   const NumberFile file = read_numbers(path);
@@ -68,7 +79,7 @@ codebook::CodebookFile from_samples(const std::string& path, int bits) {
     }
   }
   const std::size_t levels = std::size_t{1} << bits;
-  const codebook::WeightedLevels best = codebook::optimal_levels(points, weights, levels);
+  const codebook::WeightedLevels best = levels_of(path, points, weights, levels);
   if (best.centroids.size() < levels) {
     throw_invalid_input(path, "distinct points", std::to_string(best.centroids.size()),
                         fmt::format("at least {}, the levels of {} bits", levels, bits));

@@ -35,7 +35,7 @@ class UsageFormatter : public CLI::Formatter {
       usage = option->get_name();
       std::transform(usage.begin(), usage.end(), usage.begin(), [](unsigned char c) { return std::toupper(c); });
     }
-    if (option->get_expected_max() > 1) usage += "...";
+    if (option->get_expected_max() == CLI::detail::expected_max_vector_size) usage += "...";
     return option->get_required() ? usage : "[" + usage + "]";
   }
 };
@@ -76,7 +76,7 @@ int run_command(const std::vector<std::string>& arguments, Streams streams) {
     return code;
   };
   try {
-    require_known_command(app, arguments);
+    require_known_names(app, arguments);
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     for (const auto& [command, run] : commands) {
       if (!command->parsed()) continue;

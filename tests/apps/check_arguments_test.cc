@@ -66,7 +66,7 @@ TEST_F(CheckArguments, NoValueIsEmpty) {
   expect_refused({"kv", dump, "--method", ""}, "--method: value, got nothing");
   expect_refused({"kv", ""}, "dump: value, got nothing");
   expect_refused({"codebook", "--collection", ""}, "--collection: value, got nothing");
-  expect_refused({"bench", "--target="}, "--target: value, got nothing");
+  expect_refused({"bench", "--target", ""}, "--target: value, got nothing");
 }
 
 TEST_F(CheckArguments, CountsThatNameTheirValueDoNotWrapEither) {
@@ -81,6 +81,12 @@ TEST_F(CheckArguments, CountsThatNameTheirValueDoNotWrapEither) {
 TEST_F(CheckArguments, UnknownCommandsAreNamed) {
   expect_refused({"foo"}, "got foo");
   expect_refused({"foo"}, "codebook");
+}
+
+TEST_F(CheckArguments, UnknownOptionsAreNamedBeforeAnythingIsMissed) {
+  expect_refused({"kv", "--hlep"}, "orthant kv: option, got --hlep, expected --help, --method, ");
+  expect_refused({"--bar"}, "orthant: option, got --bar, expected --help, --version");
+  expect_refused({"audit", "codebook", "--colour=red"}, "orthant codebook: option, got --colour, expected --help");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -93,6 +94,21 @@ TEST_F(CodebookCommand, FilesThatCannotBeReadSayWhy) {
   const Outcome missing = codebook({"--density", "samples:" + path("missing")});
   EXPECT_EQ(missing.code, kBadInput);
   EXPECT_NE(missing.err.find("No such file"), std::string::npos) << missing.err;
+  for (const char* text : {"1\nnan\n", "1\ninf\n", "1 -1\n2 1\n", "1 0\n2 0\n"}) {
+    std::ofstream(path("points")) << text;
+    const Outcome outcome = codebook({"--density", "samples:" + path("points"), "--bits", "1"});
+    EXPECT_EQ(outcome.code, kBadInput) << text;
+    EXPECT_NE(outcome.err.find(path("points") + ": "), std::string::npos) << outcome.err;
+  }
+}
+
+// The name of a file of samples is part of the law's name, and the law's name stands in a comment.
+TEST_F(CodebookCommand, ExportsKeepAStrangeNameInsideTheirComment) {
+  const std::string name = path("x.txt\nint injected;");
+  std::ofstream(name) << "1\n2\n";
+  const Outcome outcome = codebook({"--density", "samples:" + name, "--bits", "1", "--format", "c"});
+  EXPECT_EQ(outcome.code, kDone) << outcome.err;
+  EXPECT_EQ(outcome.out.find("\nint injected;"), std::string::npos) << outcome.out;
 }
 
 TEST_F(CodebookCommand, OutWritesWhatWouldBePrinted) {

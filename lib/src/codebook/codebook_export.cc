@@ -7,6 +7,7 @@
 #include <span>
 
 #include "orthant/core/error.h"
+#include "orthant/core/printable.h"
 #include "orthant/core/version.h"
 
 namespace orthant::codebook {
@@ -51,7 +52,7 @@ std::string upper_case(std::string text) {
 
 std::string provenance(const Codebook& book, std::string_view comment) {
   std::string text;
-  text += fmt::format("{} Optimal scalar quantizer: density {}, dim {}, bits {}.\n", comment, book.density(),
+  text += fmt::format("{} Optimal scalar quantizer: density {}, dim {}, bits {}.\n", comment, printable(book.density()),
                       book.dim(), book.bits());
   text += fmt::format("{} Distortion of one coordinate {:.17g}; entropy of the code {:.17g} bits. orthant {}.\n",
                       comment, book.distortion(), book.entropy(), version());

@@ -7,6 +7,7 @@
 #include "orthant/codebook/lloyd_max.h"
 #include "orthant/core/error.h"
 #include "orthant/core/packed_codes.h"
+#include "orthant/core/printable.h"
 #include "orthant/transform/score_error.h"
 #include "orthant/transform/segments.h"
 
@@ -43,9 +44,10 @@ MatchedHead match_head(const Calibration& calibration, const CalibratedLayer& la
     const Matrix<double> queries = transform::shrunk(result.moments.query_moment.view(), calibration.shrinkage);
     result.map = transform::matching_map(options.match, keys.view(), queries.view());
   } catch (const InvalidArgument& error) {
-    throw_invalid_input("calibration of " + calibration.model,
-                        "moments of layer " + std::to_string(layer.index) + ", KV head " + std::to_string(head),
-                        error.what(), "moments that can be inverted: more tokens or a larger shrinkage");
+    throw InvalidInput(printable("calibration of " + calibration.model + ": the moments of layer " +
+                                 std::to_string(layer.index) + ", KV head " + std::to_string(head) +
+                                 " have no inverse (" + error.what() +
+                                 "): more tokens or a larger shrinkage are needed"));
   }
   return result;
 }
