@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "orthant/codebook/codebook_io.h"
 #include "orthant/codebook/lloyd_max.h"
 #include "test_paths.h"
 
@@ -47,6 +48,32 @@ TEST(LloydMaxGolden, AgreesToTheLastDigit) {
     }
     for (std::size_t k = 0; k < t.size(); ++k)
       EXPECT_PRED2(same, result.codebook.boundaries()[c.size() + k], t[k]) << k;
+  }
+}
+
+// The published files promise correct rounding: no unit is allowed.
+TEST(PublishedCodebooks, AreTheNearestDoublesOfTheGoldenDigits) {
+  std::ifstream file(golden_dir() / "codebook/lloyd_max.json");
+  const nlohmann::json golden = nlohmann::json::parse(file);
+  for (const auto& entry : golden["codebooks"]) {
+    const std::int64_t d = entry["d"];
+    const std::string law = d == 0 ? "gaussian" : "sphere_d" + std::to_string(d);
+    const CodebookFile published =
+        read_codebook(codebooks_dir() / (law + "_b" + std::to_string(entry["bits"].get<int>()) + ".json"));
+    SCOPED_TRACE(testing::Message() << law << " bits=" << entry["bits"]);
+    const Codebook& book = published.codebook;
+    EXPECT_EQ(book.distortion(), std::stod(entry["distortion"].get<std::string>()));
+    EXPECT_EQ(book.entropy(), std::stod(entry["entropy"].get<std::string>()));
+    const std::vector<double> c = numbers(entry["centroids"]);
+    const std::vector<double> t = numbers(entry["boundaries"]);
+    const std::vector<double> p = numbers(entry["probabilities"]);
+    ASSERT_EQ(book.size(), 2 * c.size());
+    for (std::size_t k = 0; k < c.size(); ++k) {
+      EXPECT_EQ(book.centroids()[c.size() + k], c[k]) << k;
+      EXPECT_EQ(book.centroids()[c.size() - 1 - k], -c[k]) << k;
+      EXPECT_EQ(published.probabilities[c.size() + k], p[k]) << k;
+    }
+    for (std::size_t k = 0; k < t.size(); ++k) EXPECT_EQ(book.boundaries()[c.size() + k], t[k]) << k;
   }
 }
 
