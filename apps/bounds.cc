@@ -1,6 +1,8 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <utility>
+#include <vector>
 
 #include "command.h"
 #include "command_line.h"
@@ -11,6 +13,7 @@
 #include "orthant/bounds/scalar_quantizer.h"
 #include "orthant/bounds/turboquant.h"
 #include "orthant/core/atomic_file.h"
+#include "orthant/core/parallel_for.h"
 #include "orthant/report/report.h"
 
 namespace orthant::apps {
@@ -94,9 +97,10 @@ int run(const Options& options, Streams streams, const Invocation& invocation) {
   const std::vector<std::int64_t> dims = number_list("--dim", options.dims, 2, 1000000);
   const std::vector<std::int64_t> bits = number_list("--bits", options.bits, 1, 8);
   Table table(columns());
-  for (const std::int64_t d : dims) {
-    for (const std::int64_t b : bits) table.add_row(row(d, static_cast<int>(b)));
-  }
+  std::vector<std::vector<Value>> rows(dims.size() * bits.size());
+  parallel_for(rows.size(), options.common.threads,
+               [&](std::size_t i) { rows[i] = row(dims[i / bits.size()], static_cast<int>(bits[i % bits.size()])); });
+  for (std::vector<Value>& cells : rows) table.add_row(std::move(cells));
   streams.out << report::to_text(table);
   if (!options.common.json.empty()) {
     report::Provenance from = provenance("bounds", options.common, invocation);

@@ -27,6 +27,13 @@ TEST(BoundsCommand, PrintsAndReports) {
   std::filesystem::remove(path);
 }
 
+TEST(BoundsCommand, ThreadsChangeNothing) {
+  const auto printed = [](const char* threads) {
+    return run({"bounds", "--dim", "2,64,128", "--bits", "1-8", "--threads", threads}).out;
+  };
+  EXPECT_EQ(printed("1"), printed("3"));
+}
+
 TEST(BoundsCommand, RefusesBadLists) {
   const Outcome small = run({"bounds", "--dim", "64,1"});
   EXPECT_EQ(small.code, kUsage);
