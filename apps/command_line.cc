@@ -34,8 +34,8 @@ Argument& Argument::excludes(const Argument& other) {
   return *this;
 }
 
-Argument& Argument::take_all() {
-  option_->take_all();
+Argument& Argument::repeatable() {
+  option_->take_all()->allow_extra_args(false);
   return *this;
 }
 

@@ -25,8 +25,8 @@ class Argument {
   /// The help shows the value that the variable has now.
   Argument& show_default();
   Argument& excludes(const Argument& other);
-  /// May be repeated, each time with one or more values.
-  Argument& take_all();
+  /// May be repeated, each time with one value: what follows it is not swallowed.
+  Argument& repeatable();
 
  private:
   CLI::Option* option_;

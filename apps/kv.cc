@@ -389,7 +389,7 @@ Run add_kv(CLI::App& app) {
   Argument methods =
       command.add("--method", options->methods, "A policy, e.g. \"K=turbo-mse:4 V=q8_0\"; may be repeated")
           .type("POLICY")
-          .take_all();
+          .repeatable();
   command.add("--bits", options->bits, "Without --method: widths of turbo-mse on the keys")
       .type("LIST")
       .show_default()

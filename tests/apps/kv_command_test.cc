@@ -101,6 +101,12 @@ TEST_F(KvCommand, PoliciesReplaceTheDefaultSweep) {
   EXPECT_EQ(rows.at(1).at("top1_agreement"), 1.0);
 }
 
+TEST_F(KvCommand, TheDumpMayFollowAMethod) {
+  const Outcome outcome = run({"kv", "--layers", "0", "--method", "K=q4_0", "--method", "K=q8_0", kDump});
+  ASSERT_EQ(outcome.code, kDone) << outcome.err;
+  EXPECT_EQ(outcome.out, run({"kv", kDump, "--layers", "0", "--method", "K=q4_0", "--method", "K=q8_0"}).out);
+}
+
 TEST_F(KvCommand, WrongUsageIsRefusedBeforeAnyWork) {
   const auto refused = [&](std::vector<std::string> arguments, const char* message) {
     arguments.insert(arguments.begin(), "kv");
