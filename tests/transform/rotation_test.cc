@@ -14,6 +14,7 @@
 #include "orthant/core/rng.h"
 #include "orthant/transform/make_rotation.h"
 #include "transform/dense.h"
+#include "transform/random_vectors.h"
 
 namespace orthant::transform {
 namespace {
@@ -38,6 +39,14 @@ TEST_P(EveryRotation, IsOrthogonalAtAwkwardDimensions) {
     // Also bounds the singular values: |sigma^2 - 1| <= d * defect (Gershgorin).
     EXPECT_LE(orthogonality_defect(r), 1e-12);
   }
+}
+
+TEST_P(EveryRotation, IsOrthogonalAtEverySmallDimensionAndBesidePowersOfTwo) {
+  const bool dense = GetParam() == "haar";  // made in d^3 steps
+  for (std::size_t d = 1; d <= (dense ? 150U : 300U); ++d) expect_orthogonal_on_random_vectors(GetParam(), d);
+  if (dense) return;
+  for (std::size_t power = 512; power <= 4096; power *= 2)
+    for (const std::size_t d : {power - 1, power, power / 4 * 3}) expect_orthogonal_on_random_vectors(GetParam(), d);
 }
 
 TEST(Rotation, OrthogonalityCheckNoticesASlicedHadamardMatrix) {
@@ -104,6 +113,12 @@ TEST_P(EveryRotation, ARowDoesNotDependOnTheRowsAroundIt) {
       rotation->apply_keys(x.view().middle_rows(i, 1), alone.view().middle_rows(i, 1), work);
     }
     EXPECT_TRUE(std::equal(together.data(), together.data() + n * d, alone.data()));
+    Matrix<float> back(n, d);
+    rotation->invert_keys(together.view(), back.view(), work);
+    for (std::size_t i = 0; i < n; ++i) {
+      rotation->invert_keys(together.view().middle_rows(i, 1), alone.view().middle_rows(i, 1), work);
+    }
+    EXPECT_TRUE(std::equal(back.data(), back.data() + n * d, alone.data())) << "on the way back";
     rotation->apply_queries(x.view(), x.view(), work);  // in place, and queries turn as keys do
     EXPECT_TRUE(std::equal(together.data(), together.data() + n * d, x.data()));
   }

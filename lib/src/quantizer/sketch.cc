@@ -33,6 +33,7 @@ Sketch::Sketch(SketchKind kind, std::size_t dim, std::size_t rows, std::uint64_t
       case SketchKind::kGaussian:
         gaussian_.emplace_back(dim, dim);
         rng.fill_normal(std::span(gaussian_.back().data(), dim * dim));
+        gaussian_transposed_.push_back(transform::transposed(gaussian_.back()));
         break;
       case SketchKind::kOrthogonal:
         rotations_.push_back(std::make_shared<const transform::Haar>(dim, rng));
@@ -43,7 +44,6 @@ Sketch::Sketch(SketchKind kind, std::size_t dim, std::size_t rows, std::uint64_t
         break;
     }
   }
-  if (kind == SketchKind::kGaussian) transform::use_one_blas_thread();
   if (kind != SketchKind::kGaussian) beta_ = orthogonal_beta(dim);
   factor_ = std::sqrt(std::numbers::pi / 2) / (static_cast<double>(rows) * beta_);
 }
@@ -55,8 +55,7 @@ std::size_t Sketch::workspace_bytes() const {
 
 void Sketch::apply_block(std::size_t block, bool transposed, MatrixView<float> row, Workspace& work) const {
   if (!gaussian_.empty()) {
-    const auto side = transposed ? transform::DenseSide::kTranspose : transform::DenseSide::kMatrix;
-    transform::apply_dense(gaussian_[block], side, row, row, work);
+    transform::apply_dense((transposed ? gaussian_ : gaussian_transposed_)[block], row, row, work);
     return;
   }
   if (transposed) {

@@ -7,16 +7,14 @@
 
 namespace orthant::transform {
 
-enum class DenseSide { kMatrix, kTranspose };
-
-/// out_i = m in_i (kMatrix) or m^T in_i (kTranspose) for every row, m (d, d), in and out (n, d), through OpenBLAS
-/// sgemm. Rows go in blocks of one fixed shape, so the bits of out_i depend on in_i alone. in and out may be the same
+/// out_r = m in_r for every row, from the transposed matrix t = m^T: (d, d); in and out: (n, d), which may be the same
 /// memory. Takes dense_workspace_bytes(d); does not allocate.
-void apply_dense(const Matrix<float>& m, DenseSide side, MatrixView<const float> in, MatrixView<float> out,
-                 Workspace& work);
+///   out_rj = sum_i t_ij in_ri,  one product and one sum after the other, i = 0, 1, ..., each rounded to float
+/// so the bits of a row depend on it alone: not on the rows around it, its place among them, the vector width or the
+/// machine. (A BLAS promises none of this: its edge kernels sum in another order.)
+void apply_dense(const Matrix<float>& t, MatrixView<const float> in, MatrixView<float> out, Workspace& work);
 std::size_t dense_workspace_bytes(std::size_t dim);
 
-/// Sets OpenBLAS to one thread, for the whole process, once: parallel loops are the caller's.
-void use_one_blas_thread();
+Matrix<float> transposed(const Matrix<float>& m);
 
 }  // namespace orthant::transform

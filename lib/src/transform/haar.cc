@@ -20,11 +20,10 @@ Haar::Haar(std::size_t dim, std::uint64_t seed, std::uint64_t index)
 
 Haar::Haar(std::size_t dim, RngStream rng) {
   require_dim("Haar", dim);
-  constexpr std::size_t kLargest = 1U << 15;  // sgemm's 32-bit indices, with room; 12 GB of matrix
+  constexpr std::size_t kLargest = 1U << 15;  // chosen: 16 GB of matrices
   if (dim > kLargest) {
     throw_invalid_argument("Haar", "dimension", std::to_string(dim), "at most 32768; use hadamard:3 beyond");
   }
-  use_one_blas_thread();
   exact_ = Matrix<double>(dim, dim);
   rng.fill_normal(std::span(exact_.data(), dim * dim));
 
@@ -40,6 +39,7 @@ Haar::Haar(std::size_t dim, RngStream rng) {
   rounded_ = Matrix<float>(dim, dim);
   std::transform(exact_.data(), exact_.data() + dim * dim, rounded_.data(),
                  [](double value) { return static_cast<float>(value); });
+  transposed_ = transposed(rounded_);
 }
 
 std::string Haar::guarantee() const {
@@ -51,12 +51,12 @@ std::size_t Haar::workspace_bytes(std::size_t) const { return dense_workspace_by
 
 void Haar::apply_keys(MatrixView<const float> x, MatrixView<float> y, Workspace& work) const {
   require_row_shapes("Haar", dim(), x, y);
-  apply_dense(rounded_, DenseSide::kMatrix, x, y, work);
+  apply_dense(transposed_, x, y, work);
 }
 
 void Haar::invert_keys(MatrixView<const float> y, MatrixView<float> x, Workspace& work) const {
   require_row_shapes("Haar", dim(), y, x);
-  apply_dense(rounded_, DenseSide::kTranspose, y, x, work);
+  apply_dense(rounded_, y, x, work);
 }
 
 void Haar::rotate(std::span<double> x) const {

@@ -31,9 +31,9 @@ MatchedTransform::MatchedTransform(const MatchingMap& map) : match_(map.match), 
   require_map(map.forward, dim_, "the map");
   require_map(map.inverse, dim_, "the inverse map");
   if (match_ == Match::kFull) {
-    use_one_blas_thread();
-    forward_ = rounded(map.forward);
     inverse_ = rounded(map.inverse);
+    inverse_transposed_ = transposed(inverse_);
+    forward_transposed_ = transposed(rounded(map.forward));
     return;
   }
   for (std::size_t i = 0; i < dim_; ++i) {
@@ -69,7 +69,7 @@ std::size_t MatchedTransform::workspace_bytes(std::size_t) const {
 
 void MatchedTransform::apply_keys(MatrixView<const float> x, MatrixView<float> y, Workspace& work) const {
   require_row_shapes("MatchedTransform::apply_keys", dim_, x, y);
-  if (match_ == Match::kFull) return apply_dense(forward_, DenseSide::kMatrix, x, y, work);
+  if (match_ == Match::kFull) return apply_dense(forward_transposed_, x, y, work);
   const Workspace::Scope scope(work);
   const std::span<float> row = work.take<float>(dim_);
   for (std::size_t r = 0; r < x.rows(); ++r) {
@@ -80,7 +80,7 @@ void MatchedTransform::apply_keys(MatrixView<const float> x, MatrixView<float> y
 
 void MatchedTransform::invert_keys(MatrixView<const float> y, MatrixView<float> x, Workspace& work) const {
   require_row_shapes("MatchedTransform::invert_keys", dim_, y, x);
-  if (match_ == Match::kFull) return apply_dense(inverse_, DenseSide::kMatrix, y, x, work);
+  if (match_ == Match::kFull) return apply_dense(inverse_transposed_, y, x, work);
   const Workspace::Scope scope(work);
   const std::span<float> row = work.take<float>(dim_);
   for (std::size_t r = 0; r < y.rows(); ++r) {
@@ -91,7 +91,7 @@ void MatchedTransform::invert_keys(MatrixView<const float> y, MatrixView<float> 
 
 void MatchedTransform::apply_queries(MatrixView<const float> q, MatrixView<float> p, Workspace& work) const {
   require_row_shapes("MatchedTransform::apply_queries", dim_, q, p);
-  if (match_ == Match::kFull) return apply_dense(inverse_, DenseSide::kTranspose, q, p, work);
+  if (match_ == Match::kFull) return apply_dense(inverse_, q, p, work);
   const Workspace::Scope scope(work);
   const std::span<float> row = work.take<float>(dim_);
   for (std::size_t r = 0; r < q.rows(); ++r) {

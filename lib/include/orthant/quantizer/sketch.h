@@ -29,7 +29,7 @@ enum class SketchKind : std::uint8_t {
 /// Random numbers: RngStream(seed, Domain::kSketch, index + block * 2^48). Immutable; calls may run concurrently.
 class Sketch {
  public:
-  /// dim and rows at least 1 (InvalidArgument). Keeps 4 d^2 bytes (Gaussian) or a rotation for every d rows begun.
+  /// dim and rows at least 1 (InvalidArgument). Keeps 8 d^2 bytes (Gaussian) or a rotation for every d rows begun.
   Sketch(SketchKind kind, std::size_t dim, std::size_t rows, std::uint64_t seed, std::uint64_t index = 0);
 
   SketchKind kind() const { return kind_; }
@@ -54,6 +54,7 @@ class Sketch {
   double beta_ = 1;
   double factor_;
   std::vector<Matrix<float>> gaussian_;
+  std::vector<Matrix<float>> gaussian_transposed_;
   std::vector<std::shared_ptr<const transform::Rotation>> rotations_;
 };
 

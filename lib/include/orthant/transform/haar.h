@@ -17,12 +17,10 @@ namespace orthant::transform {
 ///   R = Q diag(sign T_jj)                                                        (Stewart 1980; Mezzadri 2007)
 /// Without the signs Q is not Haar: LAPACK's choice of reflections makes every Q_00 negative.
 ///
-/// Computed in double, applied in float by OpenBLAS sgemm: O(d^2) a vector, 4 d^2 + 8 d^2 bytes kept, O(d^3) once.
-/// |y_j - (R x)_j| <= (d + 1) eps sum_k |R_jk x_k|, eps = 2^-24 (Higham 2002, sec. 3.1). Rows go to sgemm in blocks of
-/// one fixed shape, so the bits of y_i depend on x_i alone, not on the rows around it; they may differ, within the
-/// bound, between processor types, for which OpenBLAS has different kernels.
-///
-/// OpenBLAS is set to one thread, for the whole process, when the first Haar is made: parallel loops are the caller's.
+/// Computed in double, applied in float: O(d^2) a vector, 16 d^2 bytes kept, O(d^3) once. y_j is the sum of the float
+/// products R_jk x_k in the order of k, so |y_j - (R x)_j| <= (d + 1) eps sum_k |R_jk x_k|, eps = 2^-24 (Higham 2002,
+/// sec. 3.1), and the bits of a turned row, there and back, depend on it alone: not on the rows around it nor on the
+/// instruction set. (R itself comes from a factorisation whose last digits may differ between builds.)
 class Haar final : public Rotation {
  public:
   /// Throws InvalidArgument for dim = 0. `index` tells apart several rotations of one seed.
@@ -40,8 +38,9 @@ class Haar final : public Rotation {
   void rotate_back(std::span<double> x) const override;
 
  private:
-  Matrix<double> exact_;   // R
-  Matrix<float> rounded_;  // R, for sgemm
+  Matrix<double> exact_;      // R
+  Matrix<float> rounded_;     // R, for the way back
+  Matrix<float> transposed_;  // R^T, for the way there
 };
 
 }  // namespace orthant::transform

@@ -10,10 +10,9 @@
 namespace orthant::transform {
 
 /// The calibrated map of matching.h as a Transform: keys by A, queries by A^-T, coordinates in order of falling
-/// importance. Diagonal maps cost one product a coordinate, full ones an sgemm.
+/// importance. Diagonal maps cost one product a coordinate, full ones d.
 /// Applied in single precision: the relative error of a score is about d * 2^-24 * cond(A), and cond(A) is at most
 /// sqrt(1 + 49 d) (112 at d = 256) for moments shrunk by 2 %.
-/// A full map sets OpenBLAS to one thread for the whole process, as Haar does.
 class MatchedTransform final : public Transform {
  public:
   /// Throws InvalidArgument unless forward and inverse are finite (d, d), d = importance.size() >= 1. That they are
@@ -37,8 +36,9 @@ class MatchedTransform final : public Transform {
   std::vector<std::size_t> channel_;  // diagonal: y_i = scale_i x_{channel_i}
   std::vector<float> scale_;
   std::vector<float> inverse_scale_;
-  Matrix<float> forward_;  // full
+  Matrix<float> forward_transposed_;  // full
   Matrix<float> inverse_;
+  Matrix<float> inverse_transposed_;
 };
 
 }  // namespace orthant::transform
