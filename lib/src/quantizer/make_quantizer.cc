@@ -55,21 +55,8 @@ ScaleRule scale_rule(const Method& method) {
   return name == "unbiased" ? ScaleRule::kUnbiased : name == "mse" ? ScaleRule::kMse : ScaleRule::kMatched;
 }
 
-ScaleFormat scale_format(const Method& method) {
-  return method.text("norm") == "f32" ? ScaleFormat::kFloat : ScaleFormat::kHalf;
-}
-
 codebook::Codebook sphere_book(std::size_t dim, long long bits) {
   return codebook::sphere_codebook(static_cast<std::int64_t>(dim), static_cast<int>(bits));
-}
-
-std::shared_ptr<const Sketch> sketch_of(const Method& method, std::size_t dim, std::size_t rows,
-                                        const QuantizerContext& context) {
-  const std::string& name = method.text("sketch");
-  const SketchKind kind = name == "gaussian"     ? SketchKind::kGaussian
-                          : name == "orthogonal" ? SketchKind::kOrthogonal
-                                                 : SketchKind::kHadamard;
-  return std::make_shared<const Sketch>(kind, dim, rows, context.seed, context.index);
 }
 
 /// turbo-mse and eden: the same codes, other scales.
@@ -188,8 +175,9 @@ constexpr std::array kMakers = {
 
 /// Options that concern more than single vectors, and the values that ask for nothing.
 constexpr std::pair<std::string_view, std::string_view> kBeyondVectors[] = {
-    {"match", "none"}, {"segments", "1"},       {"centre", "auto"}, {"align", "none"}, {"bias", "none"},
-    {"axis", "token"}, {"calibration", "none"}, {"sink", "0"},      {"residual", "0"}, {"exact", "f16"}};
+    {"match", "none"}, {"segments", "1"},       {"centre", "auto"},     {"align", "none"}, {"bias", "none"},
+    {"axis", "token"}, {"calibration", "none"}, {"sink", "0"},          {"residual", "0"}, {"exact", "f16"},
+    {"outliers", "0"}, {"outlier_rows", "256"}, {"outlier_group", "32"}};
 
 const std::pair<std::string_view, std::string_view>* option_beyond_vectors(const Method& method) {
   for (const auto& option : kBeyondVectors) {

@@ -1,11 +1,13 @@
 #include "orthant/quantizer/make_streaming.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "orthant/core/error.h"
 #include "orthant/quantizer/kvquant.h"
+#include "orthant/quantizer/qjl_groups.h"
 #include "orthant/quantizer/row_blocks.h"
 #include "orthant/quantizer/uniform_channels.h"
 #include "orthant/quantizer/uniform_rows.h"
@@ -50,19 +52,24 @@ std::size_t shared_bytes(const Method& method) {
   return method.text("scale") == "tensor" || method.text("scale") == "head" ? sizeof(float) : 0;
 }
 
+/// Refuses maps and calibrations before codes of whole groups of tokens.
+void require_bare_tokens(const Method& method, std::string_view expected) {
+  for (const auto& [name, neutral] : {std::pair{"rotation", "none"},
+                                      {"match", "none"},
+                                      {"segments", "1"},
+                                      {"centre", "auto"},
+                                      {"calibration", "none"}}) {
+    if (method.text(name) != neutral && method.text(name) != "none")
+      refuse_method(method, name, method.text(name), expected);
+  }
+}
+
 std::unique_ptr<StreamingQuantizer> make_rows(const Method& method, CacheSide side, std::size_t dim,
                                               const StreamContext& context) {
   const bool channels = method.has("axis") && method.text("axis") == "channel";
   std::unique_ptr<BlockCodec> codec;
   if (channels) {
-    for (const auto& [name, neutral] : {std::pair{"rotation", "none"},
-                                        {"match", "none"},
-                                        {"segments", "1"},
-                                        {"centre", "auto"},
-                                        {"calibration", "none"}}) {
-      if (method.text(name) != neutral && method.text(name) != "none")
-        refuse_method(method, name, method.text(name), "axis=token");
-    }
+    require_bare_tokens(method, "axis=token");
     codec = std::make_unique<UniformChannels>(grid_of(method), size_value(method, "group"), dim);
   } else {
     const Method vectors =
@@ -71,6 +78,25 @@ std::unique_ptr<StreamingQuantizer> make_rows(const Method& method, CacheSide si
   }
   const FlushSchedule schedule{size_value(method, "sink"), size_value(method, "residual"), codec->tokens_per_block(),
                                /*before_read=*/true};
+  return std::make_unique<StreamingQuantizer>(method.to_string(), std::move(codec), schedule,
+                                              float_value(method, "exact"), frame_of(method, side, dim, context),
+                                              context.first_position);
+}
+
+/// Keys with outlier channels, flushed as the released code does: residual=R, all R once they are together.
+std::unique_ptr<StreamingQuantizer> make_qjl_groups(const Method& method, CacheSide side, std::size_t dim,
+                                                    const StreamContext& context) {
+  require_bare_tokens(method, "outliers=0");
+  const std::size_t group = size_value(method, "outlier_group");
+  const std::size_t residual = size_value(method, "residual");
+  if (residual % group != 0) {
+    refuse_method(method, "residual", std::to_string(residual),
+                  "a multiple of outlier_group, " + std::to_string(group));
+  }
+  auto codec = std::make_unique<QjlGroups>(sketch_of(method, dim, size_value(method, "rows"), context.vectors),
+                                           sketch_of(method, dim, size_value(method, "outlier_rows"), context.vectors),
+                                           size_value(method, "outliers"), group, scale_format(method));
+  const FlushSchedule schedule{size_value(method, "sink"), 0, std::max(residual, group), /*before_read=*/true};
   return std::make_unique<StreamingQuantizer>(method.to_string(), std::move(codec), schedule,
                                               float_value(method, "exact"), frame_of(method, side, dim, context),
                                               context.first_position);
@@ -92,6 +118,17 @@ std::unique_ptr<StreamingQuantizer> make_kivi(const Method& method, CacheSide si
   }
   return std::make_unique<StreamingQuantizer>(method.to_string(), std::move(codec), schedule,
                                               float_value(method, "exact"));
+}
+
+/// QuantizedCache with quanto, axis 0: contiguous groups of one token. The cache repacks everything at each flush,
+/// which gives old tokens the codes they had, unless their minimum is so large that its rounding is felt beside the
+/// step.
+std::unique_ptr<StreamingQuantizer> make_quanto(const Method& method, std::size_t dim) {
+  const FlushSchedule schedule{0, 0, size_value(method, "residual"), /*before_read=*/false,
+                               size_value(method, "prompt")};
+  auto rows = std::make_unique<UniformRows>(grid_of(method), size_value(method, "group"), dim);
+  return std::make_unique<StreamingQuantizer>(method.to_string(), std::make_unique<RowBlocks>(std::move(rows)),
+                                              schedule, float_value(method, "exact"));
 }
 
 std::unique_ptr<StreamingQuantizer> make_kvquant(const Method& method, CacheSide side, std::size_t dim,
@@ -131,7 +168,11 @@ std::unique_ptr<StreamingQuantizer> make_streaming(const Method& method, CacheSi
                                                    const StreamContext& context) {
   if (method.role() != MethodRole::kQuantizer) refuse_method(method, "method", "an eviction rule", "a quantizer");
   if (method.family() == "kivi") return make_kivi(method, side, dim);
+  if (method.family() == "quanto") return make_quanto(method, dim);
   if (method.family() == "kvquant") return make_kvquant(method, side, dim, context);
+  if (method.family() == "qjl" && size_value(method, "outliers") > 0) {
+    return make_qjl_groups(method, side, dim, context);
+  }
   return make_rows(method, side, dim, context);
 }
 

@@ -29,4 +29,17 @@ UniformGrid grid_of(const Method& method) {
                            : MetaType::kF16};
 }
 
+ScaleFormat scale_format(const Method& method) {
+  return method.text("norm") == "f32" ? ScaleFormat::kFloat : ScaleFormat::kHalf;
+}
+
+std::shared_ptr<const Sketch> sketch_of(const Method& method, std::size_t dim, std::size_t rows,
+                                        const QuantizerContext& context) {
+  const std::string& name = method.text("sketch");
+  const SketchKind kind = name == "gaussian"     ? SketchKind::kGaussian
+                          : name == "orthogonal" ? SketchKind::kOrthogonal
+                                                 : SketchKind::kHadamard;
+  return std::make_shared<const Sketch>(kind, dim, rows, context.seed, context.index);
+}
+
 }  // namespace orthant::quantizer

@@ -19,16 +19,16 @@ StreamingQuantizer::StreamingQuantizer(std::string description, std::unique_ptr<
       frame_(std::move(frame)),
       first_position_(first_position) {
   const std::size_t block = codec_->tokens_per_block();
-  if (schedule_.step == 0 || schedule_.step % block != 0) {
-    throw_invalid_argument("method \"" + description_ + '"', "tokens coded at a time", std::to_string(schedule_.step),
-                           "a multiple of the group, " + std::to_string(block));
+  for (const std::size_t tokens : {schedule_.step, schedule_.first}) {
+    if (schedule_.step == 0 || tokens % block != 0) {
+      throw_invalid_argument("method \"" + description_ + '"', "tokens coded at a time", std::to_string(tokens),
+                             "a multiple of the group, " + std::to_string(block));
+    }
   }
   if (frame_) require_size("method \"" + description_ + '"', "dimension of the frame", frame_->rope().dim(), dim());
 }
 
-bool StreamingQuantizer::codes_at_once() const {
-  return schedule_.before_read && schedule_.keep == 0 && schedule_.step == 1;
-}
+bool StreamingQuantizer::codes_at_once() const { return schedule_.before_read && schedule_.most_recent() == 1; }
 
 std::size_t StreamingQuantizer::workspace_bytes() const {
   return Workspace::bytes_for<float>(codec_->tokens_per_block() * dim()) +
@@ -57,13 +57,13 @@ TokenStream::TokenStream(const StreamingQuantizer& quantizer, std::size_t capaci
   if (!codec.fixed_size()) ends_.reserve(blocks);
   const FloatFormat sink_format(quantizer.exact_, quantizer.dim());
   sinks_.reserve(schedule.sinks * sink_format.bytes_per_vector());
-  recent_.resize((schedule.keep + schedule.step) * exact_.bytes_per_vector());
+  recent_.resize(schedule.most_recent() * exact_.bytes_per_vector());
 }
 
 std::span<std::uint8_t> TokenStream::exact_row(std::size_t token) {
   const FlushSchedule& schedule = quantizer_->schedule();
   const std::size_t bytes = exact_.bytes_per_vector();
-  const std::size_t slot = (token - schedule.sinks) % (schedule.keep + schedule.step);
+  const std::size_t slot = (token - schedule.sinks) % schedule.most_recent();
   return std::span(recent_).subspan(slot * bytes, bytes);
 }
 

@@ -29,14 +29,15 @@ struct StreamContext {
 };
 
 /// The cache of one head that a method names, keys or values:
-///   any method of single vectors   coded as they arrive; sink=S and residual=R keep the first S and the last R exact
-///     bias=before, after           keys less the bias: before the rotary embedding, or R_t b after it (same grid,
-///     other
-///                                  basis); the bias comes back when a key is read
-///     align=pre, N                 keys turned back altogether, or to the start of their tile of N positions
-///   uniform:B,axis=channel,group=G groups of G tokens of one channel; exact until the group is full
-///   kivi:B                         keys: channels in groups of G, flushed R at a time; values: tokens, the last R
-///   exact kvquant:B                      keys: calibrated channels before the rotary embedding; values: tokens
+///   any method of single vectors    coded as they arrive; sink=S and residual=R keep the first S and last R exact
+///     bias=before, after            keys less the bias: before the rotary embedding, or R_t b after it (same grid,
+///                                   other basis); the bias comes back when a key is read
+///     align=pre, N                  keys turned back altogether, or to the start of their tile of N positions
+///   uniform:B,axis=channel,group=G  groups of G tokens of one channel; exact until the group is full
+///   kivi:B                          keys: channels in groups of G, R flushed at a time; values: tokens, last R exact
+///   quanto:B,prompt=P               groups of one token's channels: the first P tokens at once, then R at a time
+///   qjl:M,outliers=C                C channels of each group of tokens by a sketch of their own, R flushed at a time
+///   kvquant:B                       keys: calibrated channels before the rotary embedding; values: tokens
 /// Exact tokens take the format exact=f16, bf16 or f32.
 /// Throws InvalidArgument as make_quantizer does, for a residual that KIVI's group does not divide, for what the
 /// context lacks, and for options that belong to keys on values.

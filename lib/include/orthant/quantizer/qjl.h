@@ -13,7 +13,7 @@ namespace orthant::quantizer {
 ///   estimate   n factor <S q, z>,  unbiased                 packed     n in 2 or 4 bytes, then ceil(m / 8) bytes
 /// Gaussian S:  Var = (pi/2 - rho^2)/m |q|^2 |k|^2; for q orthogonal to k the error is N(0, pi/(2m)) |q|^2 |k|^2, so
 /// P(|error| > eps) = 2 Q(eps sqrt(2m/pi)). The published Lemma 3.5 lost the pi/2 and is violated there.
-/// Outlier channels, as published with a sketch of their own: SplitChannels with two of these.
+/// Outlier channels with a sketch of their own: QjlGroups, as the released code has it.
 class Qjl final : public RotatedQuantizer {
  public:
   /// rotation: applied before the sketch, usually the identity. Throws InvalidArgument unless the dimensions agree.
