@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -349,6 +350,42 @@ TEST(Rabitq, InnerProductsNeedNoMetricCorrection) {
   const std::vector<float> residual = {0, 1};
   const std::vector<float> q = {0, 2};
   EXPECT_FLOAT_EQ(0 + estimate_one(quantizer, q, encode_one(quantizer, residual)), 2);
+}
+
+TEST(Rabitq, TheUpperEndOfTheBarKeepsTheBestCandidate) {
+  // Larger inner products are better: 0.9 +- 0.2 is kept against 1.0. A scan may drop a vector when estimate + bar lies
+  // below the best so far; with estimate - bar it drops the winner. Bars of 6 standard deviations miss with probability
+  // below 1e-8 each, 8000 of them here.
+  const std::size_t d = 64;
+  const std::size_t n = 400;
+  const Rabitq quantizer(std::make_shared<const transform::Haar>(d, 4), 4, kBars);
+  Matrix<float> x(n, d);
+  for (std::size_t i = 0; i < n; ++i) RngStream(12, Domain::kData, i).fill_unit_vector(x.row(i));
+  Workspace work(quantizer.workspace_bytes(n));
+  Matrix<std::uint8_t> packed(n, quantizer.bytes_per_vector());
+  quantizer.encode(x.view(), packed.view(), work);
+  std::size_t lost[2] = {};
+  for (std::uint64_t query = 0; query < 20; ++query) {
+    const std::vector<float> q = normal_vector(d, 700 + query);
+    std::vector<float> coarse(n);
+    std::vector<float> bars(n);
+    std::vector<float> fine(n);
+    quantizer.first_stage(q, packed.view(), 6, coarse, bars, work);
+    quantizer.estimate(q, packed.view(), fine, work);
+    const auto winner = static_cast<std::size_t>(std::ranges::max_element(fine) - fine.begin());
+    for (const bool upper : {true, false}) {
+      float best = -std::numeric_limits<float>::infinity();
+      std::size_t found = n;
+      for (std::size_t i = 0; i < n; ++i) {
+        if (coarse[i] + (upper ? bars[i] : -bars[i]) < best || fine[i] <= best) continue;
+        best = fine[i];
+        found = i;
+      }
+      lost[upper ? 0 : 1] += found == winner ? 0U : 1U;
+    }
+  }
+  EXPECT_EQ(lost[0], 0U);
+  EXPECT_GT(lost[1], 5U) << "the wrong side of the bar would be seen";
 }
 
 TEST(Rabitq, ZeroRowsAndRefusals) {
