@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 #include <ostream>
+#include <tuple>
 
 #include "orthant/codebook/certificate.h"
 #include "orthant/codebook/codebook_export.h"
@@ -72,8 +73,8 @@ Verdict verdict_on(const std::filesystem::path& path) {
 bool index_matches(const std::filesystem::path& folder, std::vector<CodebookFile> files, Streams streams) {
   const std::filesystem::path path = folder / kIndex;
   if (!std::filesystem::exists(path)) return true;
-  std::stable_sort(files.begin(), files.end(), [](const CodebookFile& a, const CodebookFile& b) {
-    return std::pair(a.codebook.dim(), a.codebook.bits()) < std::pair(b.codebook.dim(), b.codebook.bits());
+  std::ranges::sort(files, {}, [](const CodebookFile& file) {
+    return std::tuple(file.codebook.dim(), file.codebook.bits(), file.codebook.distortion());
   });
   if (read_file(path, kLargestIndex) == index_of(files)) return true;
   streams.out << "FAULT   " << path.string() << "\n        differs from the index of the files beside it\n";

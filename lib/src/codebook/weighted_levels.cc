@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "codebook/monotone_minimum.h"
 #include "orthant/core/error.h"
@@ -64,7 +65,7 @@ WeightedLevels optimal_levels(std::span<const double> points, std::span<const do
       throw_invalid_argument(kWhere, fmt::format("weight {}", i), fmt::format("{}", w), "a finite number from 0 on");
     if (w > 0) order.push_back(i);
   }
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return points[a] < points[b]; });
+  std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(points[i], i); });
   std::vector<double> x;
   std::vector<double> w;
   for (const std::size_t i : order) {

@@ -120,7 +120,7 @@ std::vector<std::size_t> loudest_channels(MatrixView<const float> x, std::size_t
   }
   std::vector<std::size_t> order(x.cols());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return energy[a] > energy[b]; });
+  std::ranges::sort(order, {}, [&](std::size_t j) { return std::pair(-energy[j], j); });
   order.resize(count);
   std::ranges::sort(order);
   return order;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "orthant/core/error.h"
 
@@ -96,7 +97,7 @@ MatchingMap diagonal_map(Match match, const VectorXd& scale, const VectorXd& lam
   const auto d = static_cast<std::size_t>(lambda.size());
   std::vector<Eigen::Index> order(d);
   std::iota(order.begin(), order.end(), Eigen::Index{0});
-  std::stable_sort(order.begin(), order.end(), [&](Eigen::Index a, Eigen::Index b) { return lambda[a] > lambda[b]; });
+  std::ranges::sort(order, {}, [&](Eigen::Index j) { return std::pair(-lambda[j], j); });
   MatchingMap map{match, Matrix<double>(d, d), Matrix<double>(d, d), std::vector<double>(d)};
   for (std::size_t i = 0; i < d; ++i) {
     const auto j = static_cast<std::size_t>(order[i]);

@@ -238,8 +238,7 @@ class Audit {
     constexpr double kSingle = 4 * 0x1p-24;
     std::vector<std::size_t> by_value(table_.centroids.size());
     std::iota(by_value.begin(), by_value.end(), std::size_t{0});
-    std::stable_sort(by_value.begin(), by_value.end(),
-                     [&](std::size_t a, std::size_t b) { return table_.centroids[a] < table_.centroids[b]; });
+    std::ranges::sort(by_value, {}, [&](std::size_t k) { return std::pair(table_.centroids[k], k); });
     for (const std::size_t k : by_value) {
       case_.table.push_back(table_.centroids[k]);
       case_.tolerances.push_back(std::max(written.half_units[k] * (1 + 1e-9), kSingle * std::abs(table_.centroids[k])));
