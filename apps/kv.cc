@@ -16,6 +16,7 @@
 #include "orthant/core/atomic_file.h"
 #include "orthant/core/error.h"
 #include "orthant/core/printable.h"
+#include "orthant/kv/matched_quantizer.h"
 #include "orthant/kv/run_policies.h"
 #include "orthant/quantizer/make_quantizer.h"
 #include "orthant/report/plot.h"
@@ -164,10 +165,17 @@ Table make_table(const std::vector<Field>& fields, const std::vector<Line>& line
   return table;
 }
 
-/// Keys by turbo-mse at each width, then the plain formats as baselines; values stay as they are.
+/// Keys by turbo-mse at each width, matched and plain side by side, then the plain formats as baselines; values stay as
+/// they are.
 std::vector<Policy> default_policies(const std::string& bits, const std::vector<kv::Dump>& dumps, Streams streams) {
   std::vector<Policy> policies;
+  const bool matched = std::ranges::all_of(dumps, kv::learns_from_itself);
+  if (!matched)
+    streams.err << "orthant kv: matched keys left out: a dump has too few tokens or queries to learn from\n";
   for (const std::int64_t b : number_list("--bits", bits, 1, 8)) {
+    if (matched)
+      policies.push_back(
+          quantizer::parse_policy(fmt::format("K=turbo-mse:{},match=diag,align=256,calibration=self", b)));
     policies.push_back(quantizer::parse_policy(fmt::format("K=turbo-mse:{}", b)));
   }
   for (const char* baseline : {"q8_0", "q4_0", "bf16"}) {
@@ -281,7 +289,8 @@ report::Plot kl_plot(const std::vector<Line>& summary, const Shown& shown) {
   plot.y_label = "KL (nats)";
   plot.log_y = true;
   const auto family = [](const std::optional<quantizer::Method>& method) {
-    return method ? std::string(method->family()) : std::string("exact");
+    if (!method) return std::string("exact");
+    return std::string(method->family()) + (kv::needs_calibration(*method) ? ", matched" : "");
   };
   for (const Line& line : summary) {
     std::string title = (shown.dumps ? line.dump + ": " : "") + "K=" + family(line.policy->keys);
@@ -399,7 +408,8 @@ Run add_kv(CLI::App& app) {
   command.add("--svg", options->svg, "Draw KL against bits to this file (needs gnuplot)").type("FILE");
   add_common_options(command, options->common);
   command.footer(
-      "Without --method, the keys are coded by turbo-mse at each width, and by q8_0, q4_0 and bf16 for comparison.\n"
+      "Without --method, the keys are coded by turbo-mse at each width, matched (a map and a mean learnt from the\n"
+      "first tokens of the dump itself) and plain side by side, and by q8_0, q4_0 and bf16 for comparison.\n"
       "K bits: true size over the dump's tokens, scales and exact tokens included. A query reads each token as the\n"
       "cache had it at that moment: exact or coded (kivi, sink=4, residual=128).\n"
       "distortion: mean |x - x_hat|^2 / |x|^2; theory: what the theorem says.\n"

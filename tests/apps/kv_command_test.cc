@@ -49,7 +49,7 @@ TEST_F(KvCommand, ReportsAreByteIdenticalForAnyNumberOfThreads) {
   const auto second = nlohmann::json::parse(contents(file("b.json")));
   EXPECT_EQ(second.at("seed"), 2);
   EXPECT_NE(first.at("rows").at(0), second.at("rows").at(0));  // turbo-mse draws a rotation
-  EXPECT_EQ(first.at("rows").at(2), second.at("rows").at(2));  // q8_0 draws nothing
+  EXPECT_EQ(first.at("rows").at(4), second.at("rows").at(4));  // q8_0 draws nothing
 }
 
 TEST_F(KvCommand, RowsAreADataFrame) {
@@ -60,30 +60,36 @@ TEST_F(KvCommand, RowsAreADataFrame) {
   EXPECT_THAT(report.at("settings").at("methods").get<std::string>(),
               HasSubstr("K=turbo-mse:4,norm=f16,rotation=haar"));
   const auto& rows = report.at("rows");
-  ASSERT_EQ(rows.size(), 2U * 11U);
+  ASSERT_EQ(rows.size(), 2U * 19U);
   for (const auto& row : rows) {
     ASSERT_EQ(row.size(), report.at("columns").size());
     EXPECT_EQ(row.at("queries"), 4 * 64);
     EXPECT_EQ(row.at("values"), "exact");
     EXPECT_EQ(row.at("value_bytes_per_token"), 512);
   }
-  // True sizes: a 16-bit norm beside 256 codes of 4 bits; 8 blocks of 34 bytes.
-  EXPECT_EQ(rows.at(3).at("keys"), "turbo-mse:4");
-  EXPECT_EQ(rows.at(3).at("key_bytes_per_token"), 2 + 256 * 4 / 8);
-  EXPECT_EQ(rows.at(8).at("keys"), "q8_0");
-  EXPECT_EQ(rows.at(8).at("key_bytes_per_token"), 8 * 34);
-  EXPECT_EQ(rows.at(8).at("key_bits_per_element"), 8.5);
-  EXPECT_TRUE(rows.at(8).at("key_distortion_theory").is_null());
-  // More bits, less of every error.
-  for (const char* metric : {"key_distortion", "score_rms", "kl_nats", "output_error_mean"}) {
-    for (std::size_t i = 1; i < 8; ++i) {
-      EXPECT_LT(rows.at(i).at(metric).get<double>(), rows.at(i - 1).at(metric).get<double>()) << metric << i;
+  // True sizes: a 16-bit norm beside 256 codes of 4 bits, matched or not; 8 blocks of 34 bytes.
+  EXPECT_EQ(rows.at(6).at("keys"), "turbo-mse:4,match=diag,align=256,calibration=self");
+  EXPECT_EQ(rows.at(7).at("keys"), "turbo-mse:4");
+  for (const std::size_t row : {6U, 7U}) EXPECT_EQ(rows.at(row).at("key_bytes_per_token"), 2 + 256 * 4 / 8);
+  EXPECT_EQ(rows.at(16).at("keys"), "q8_0");
+  EXPECT_EQ(rows.at(16).at("key_bytes_per_token"), 8 * 34);
+  EXPECT_EQ(rows.at(16).at("key_bits_per_element"), 8.5);
+  EXPECT_TRUE(rows.at(16).at("key_distortion_theory").is_null());
+  // More bits, less of every error; matched keys lose less than plain ones and lie nearer to the Gaussian benchmark.
+  for (std::size_t i = 0; i < 16; ++i) {
+    for (const char* metric : {"key_distortion", "score_rms", "kl_nats", "output_error_mean"}) {
+      if (i >= 2) {
+        EXPECT_LT(rows.at(i).at(metric).get<double>(), rows.at(i - 2).at(metric).get<double>()) << metric << i;
+      }
     }
+    if (i % 2 == 1) continue;
+    for (const char* metric : {"score_rms", "kl_nats", "bits_from_gaussian"})
+      EXPECT_LT(rows.at(i).at(metric).get<double>(), rows.at(i + 1).at(metric).get<double>()) << metric << i;
   }
-  ASSERT_EQ(report.at("summary").size(), 11U);
-  EXPECT_EQ(report.at("summary").at(3).at("key_bytes_per_token"), 2 * 130);
-  const double mean = (rows.at(3).at("kl_nats").get<double>() + rows.at(14).at("kl_nats").get<double>()) / 2;
-  EXPECT_NEAR(report.at("summary").at(3).at("kl_nats").get<double>(), mean, 1e-15);
+  ASSERT_EQ(report.at("summary").size(), 19U);
+  EXPECT_EQ(report.at("summary").at(7).at("key_bytes_per_token"), 2 * 130);
+  const double mean = (rows.at(7).at("kl_nats").get<double>() + rows.at(26).at("kl_nats").get<double>()) / 2;
+  EXPECT_NEAR(report.at("summary").at(7).at("kl_nats").get<double>(), mean, 1e-15);
 }
 
 TEST_F(KvCommand, PoliciesReplaceTheDefaultSweep) {
@@ -190,7 +196,7 @@ TEST_F(KvCommand, WhatAMethodCannotCodeIsBadInputWithItsPlace) {
   const std::size_t first = dump.header["layers.0.keys"]["data_offsets"][0];
   for (std::size_t j = 0; j < 256; ++j) dump.bytes.replace(first + 2 * j, 2, "\xff\x7b");
   dump.write(file("loud.safetensors"));
-  const Outcome outcome = run({"kv", file("loud.safetensors"), "--layers", "0", "--bits", "4"});
+  const Outcome outcome = run({"kv", file("loud.safetensors"), "--layers", "0", "--method", "K=turbo-mse:4"});
   EXPECT_EQ(outcome.code, kBadInput);
   EXPECT_THAT(outcome.err,
               HasSubstr("loud.safetensors: layer 0, KV head 0 by \"K=turbo-mse:4\": encode: scale of row 0"));

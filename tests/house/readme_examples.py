@@ -2,7 +2,8 @@
 
 Usage: readme_examples.py PAGE.md FOLDER_OF_THE_BINARY. In every ```console block a line "$ command" is run by bash from the
 project's root, with the binary's folder first in PATH; the lines below it are the output expected on stdout. A line "..."
-stands for any number of lines, "..." within a line for any text. A block ```console no-test is left alone.
+stands for any number of lines, "..." within a line for any text. Numbers may differ by one in their last digit: sums of the
+BLAS in use depend on the machine. A block ```console no-test is left alone.
 """
 
 import os
@@ -27,7 +28,28 @@ def examples(page_text):
     return [(command, "\n".join(lines).rstrip()) for command, lines in found]
 
 
+NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]\d+)?")
+
+
+def unit(number):
+    """One in the last digit of a number as printed."""
+    digits, _, exponent = number.partition("e")
+    return 10.0 ** (int(exponent or 0) - len(digits.partition(".")[2]))
+
+
+def nearly_equal(expected, got):
+    """The same words, numbers with a fraction within one of the last digit shown."""
+    words, others = expected.split(), got.split()
+    return len(words) == len(others) and all(
+        a == b or (NUMBER.fullmatch(a) and NUMBER.fullmatch(b) and abs(float(a) - float(b)) <= 1.001 * unit(a))
+        for a, b in zip(words, others)
+    )
+
+
 def matches(expected, got):
+    if "..." not in expected:
+        lines, others = expected.rstrip().splitlines(), got.rstrip().splitlines()
+        return len(lines) == len(others) and all(map(nearly_equal, lines, others))
     pattern = ""
     for line in expected.splitlines():
         if line.strip() == "...":

@@ -16,6 +16,12 @@ class ReadmeExamplesTest(unittest.TestCase):
         self.assertTrue(matches("took ... s", "took 3.1 s\n"))
         self.assertTrue(matches("", ""))
 
+    def test_last_digits_depend_on_the_machine(self):
+        self.assertTrue(matches("a  0.4519 1.2e-05", "a 0.4520 1.1e-05\n"))
+        self.assertFalse(matches("a 0.4519", "a 0.4521\n"))
+        self.assertFalse(matches("a 1.2e-05", "a 1.2e-04\n"))
+        self.assertFalse(matches("a 1.5", "a b\n"))
+
     def test_planted_faults(self):
         self.assertFalse(matches("a 1", "a 2\n"))
         self.assertFalse(matches("a\nb", "a\n"))

@@ -12,6 +12,7 @@
 #include "kv/test_files.h"
 #include "orthant/core/rng.h"
 #include "orthant/kv/matched_keys.h"
+#include "orthant/kv/run_policies.h"
 
 namespace orthant::kv {
 namespace {
@@ -234,6 +235,55 @@ TEST(MatchHead, HasDefinedResultsForDegenerateKeys) {
       }
   const Calibration c = calibrate_one(random_dump(shape, 16));
   EXPECT_THAT(refusal([&] { match_head(c, c.layer(7), 1, {}, {}); }), HasSubstr("KV head"));
+}
+
+/// Results of keys coded at 3 bits by every kind of map, learnt from the dump itself.
+std::vector<PolicyResult> run_matched(const Dump& dump) {
+  std::vector<quantizer::Policy> policies;
+  for (const char* options : {"match=diag", "match=full", "match=full,segments=4",
+                              "centre=rotating,match=diag,align=64", "match=full,align=pre,segments=4"})
+    policies.push_back(
+        quantizer::parse_policy("K=turbo-mse:3," + std::string(options) + ",calibration=self,rotation=hadamard:3"));
+  const std::size_t layers[] = {0};
+  return run_policies(dump, layers, policies, {});
+}
+
+TEST(MatchedKeys, OfDegenerateDumpsHaveDefinedResults) {
+  const auto spoil = [](std::size_t dim, const std::function<float(std::size_t channel, float)>& value) {
+    return [=](std::vector<float>& keys, std::vector<float>&) {
+      for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = value(i % dim, keys[i]);
+    };
+  };
+  const auto dead = spoil(8, [](std::size_t j, float x) { return j % 4 == 1 ? 0 : x; });
+  const auto constant = spoil(8, [](std::size_t j, float) { return static_cast<float>(j); });
+  const auto zero = spoil(8, [](std::size_t, float) { return 0.0F; });
+  const Shape eight{.kv_heads = 1, .q_heads = 2, .first_position = 0};
+  const Shape few{.kv_heads = 1, .q_heads = 2, .tokens = 40, .query_tokens = 20, .dim = 64, .first_position = 0};
+  for (const PolicyResult& r : run_matched(random_dump(eight, 21, RopeLayout::kHalf, dead)))
+    EXPECT_LT(r.error.attention.score_rms(), 50);
+  // Without a rotary embedding constant keys are their mean; a score of up to 100 is rounded here and there.
+  for (const PolicyResult& r : run_matched(random_dump(eight, 22, RopeLayout::kNone, constant)))
+    EXPECT_LT(r.error.attention.score_rms(), 100 * 8 * 0x1p-23);
+  for (const PolicyResult& r : run_matched(random_dump(eight, 23, RopeLayout::kHalf, zero))) {
+    EXPECT_EQ(r.error.attention.score_rms(), 0);
+    EXPECT_EQ(r.error.attention.mean_kl(), 0);
+  }
+  // Four tokens to learn 64 dimensions from.
+  for (const PolicyResult& r : run_matched(random_dump(few, 24)))
+    EXPECT_TRUE(std::isfinite(r.error.attention.mean_kl()));
+  EXPECT_THAT(refusal([&] { run_matched(random_dump({.tokens = 16, .query_tokens = 16}, 25)); }), HasSubstr("skips"));
+  const Dump nan = random_dump({}, 26, RopeLayout::kHalf, [](std::vector<float>& keys, std::vector<float>&) {
+    keys[290 * 8 + 5] = std::numeric_limits<float>::quiet_NaN();  // beyond what calibration=self reads
+  });
+  EXPECT_THAT(refusal([&] { run_matched(nan); }), HasSubstr("token 290"));
+}
+
+TEST(LearnsFromItself, SaysWhatSelfCalibrationCanDo) {
+  EXPECT_TRUE(learns_from_itself(random_dump({}, 31)));
+  EXPECT_TRUE(learns_from_itself(random_dump({.tokens = 18, .query_tokens = 1}, 32)));
+  EXPECT_FALSE(learns_from_itself(random_dump({.tokens = 17, .query_tokens = 1}, 33)));
+  EXPECT_FALSE(learns_from_itself(random_dump({.tokens = 30, .query_tokens = 30}, 34)));  // its first 15 queries
+  EXPECT_TRUE(learns_from_itself(random_dump({.tokens = 34, .query_tokens = 34}, 35)));
 }
 
 TEST(Forecast, OrdersTheSettingsAsTheoryDoes) {

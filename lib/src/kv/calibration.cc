@@ -36,16 +36,34 @@ SecondMoments turned_back(const Dump& dump, std::size_t layer, DumpTensor tensor
   return moments;
 }
 
+std::size_t tokens_used(const Dump& dump, const CalibrationOptions& options) {
+  return std::min(options.most_tokens, dump.tokens());
+}
+
+bool leaves_tokens(const Dump& dump, const CalibrationOptions& options) {
+  return tokens_used(dump, options) >= options.skipped &&
+         tokens_used(dump, options) - options.skipped >= kLeastCalibratedTokens;
+}
+
+/// The earliest queries, those of the first tokens not counted out.
+std::size_t queries_used(const DumpLayer& layer, const CalibrationOptions& options) {
+  return static_cast<std::size_t>(std::ceil(options.query_share * static_cast<double>(layer.query_tokens)));
+}
+
+bool leaves_queries(const Dump& dump, const DumpLayer& layer, const CalibrationOptions& options) {
+  return dump.tokens() - layer.query_tokens + queries_used(layer, options) > options.skipped;
+}
+
 HeadMoments head_moments(const Dump& dump, std::size_t layer, std::size_t head, const Rope& rope,
                          const CalibrationOptions& options) {
   const DumpLayer& shape = dump.layers()[layer];
-  const std::size_t end = std::min(options.most_tokens, dump.tokens());
+  const std::size_t end = tokens_used(dump, options);
   HeadMoments moments{
       turned_back(dump, layer, DumpTensor::kKeys, head, options.skipped, end, dump.first_position(), rope),
       SecondMoments(rope.dim())};
   const std::size_t first_token = dump.tokens() - shape.query_tokens;  // of query row 0
   const std::size_t first = options.skipped > first_token ? options.skipped - first_token : 0;
-  const auto used = static_cast<std::size_t>(std::ceil(options.query_share * static_cast<double>(shape.query_tokens)));
+  const std::size_t used = queries_used(shape, options);
   for (std::size_t g = 0; g < shape.group_size(); ++g)
     moments.queries.merge(turned_back(dump, layer, DumpTensor::kQueries, head * shape.group_size() + g, first,
                                       std::max(first, used), dump.first_position() + first_token, rope));
@@ -60,20 +78,15 @@ void check_options(const CalibrationOptions& options) {
     throw_invalid_argument("calibrate", "shrinkage", std::to_string(options.shrinkage), "0 to 1");
 }
 
-/// That keys and queries are left after the first tokens are skipped.
 void require_tokens(const Dump& dump, const CalibrationOptions& options) {
-  const std::size_t tokens = std::min(options.most_tokens, dump.tokens());
-  if (tokens < options.skipped || tokens - options.skipped < kLeastCalibratedTokens)
+  if (!leaves_tokens(dump, options))
     throw_invalid_input(dump.name(), "tokens",
-                        fmt::format("{}, of which calibration skips {}", tokens, options.skipped),
+                        fmt::format("{}, of which calibration skips {}", tokens_used(dump, options), options.skipped),
                         fmt::format("at least {} that are left", kLeastCalibratedTokens));
-  for (const DumpLayer& layer : dump.layers()) {
-    const std::size_t first_token = dump.tokens() - layer.query_tokens;
-    const double used = std::ceil(options.query_share * static_cast<double>(layer.query_tokens));
-    if (static_cast<double>(first_token) + used <= static_cast<double>(options.skipped))
+  for (const DumpLayer& layer : dump.layers())
+    if (!leaves_queries(dump, layer, options))
       throw_invalid_input(dump.name(), fmt::format("queries of layer {}", layer.index), "none after the skipped tokens",
                           "1 or more");
-  }
 }
 
 void require_same(const Dump& dump, const std::string& what, const std::string& got, const std::string& expected) {
@@ -92,6 +105,10 @@ const CalibratedLayer& Calibration::layer(int index) const {
 }
 
 Rope Calibration::rope(const CalibratedLayer& layer) const { return Rope(rope_layout, head_dim, layer.rope_theta); }
+
+bool leaves_something(const Dump& dump, const DumpLayer& layer, const CalibrationOptions& options) {
+  return leaves_tokens(dump, options) && leaves_queries(dump, layer, options);
+}
 
 Calibration calibrate(std::span<const Dump> dumps, std::vector<std::string> sources,
                       const CalibrationOptions& options) {

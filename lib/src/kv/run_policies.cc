@@ -59,12 +59,17 @@ KeyContext context_of(const Dump& dump, const DumpLayer& layer) {
   return {tokens, std::min(tokens, layer.window.value_or(tokens))};
 }
 
-/// What a dump can teach before it is judged: calibration=self.
-Calibration learn_from_itself(const Dump& dump, int threads) {
+/// What a dump teaches before it is judged: calibration=self.
+CalibrationOptions self_calibration(const Dump& dump) {
   CalibrationOptions options;
   options.most_tokens =
       std::min<std::size_t>(1024, std::max<std::size_t>(dump.tokens() / 2, options.skipped + kLeastCalibratedTokens));
   options.query_share = 0.5;
+  return options;
+}
+
+Calibration learn_from_itself(const Dump& dump, int threads) {
+  CalibrationOptions options = self_calibration(dump);
   options.threads = threads;
   return calibrate(std::span(&dump, 1), {dump.name()}, options);
 }
@@ -212,6 +217,11 @@ class QuantizerSet {
       throw_invalid_argument("method \"" + job.method->to_string() + '"', "match, centre or segments", "values",
                              "keys");
     }
+    if (takes_scale_from_data(*job.method)) {
+      throw_invalid_argument("method \"" + job.method->to_string() + '"', "scale with match, centre or segments",
+                             job.method->text("scale"),
+                             "none or token: the largest mapped key is not known beforehand");
+    }
     const DumpLayer& shape = dump_.layers()[job.layer];
     const std::string& source = job.method->text("calibration");
     const Calibration& calibration = calibrations_.at(source);
@@ -301,6 +311,13 @@ void add_benchmarks(const Dump& dump, std::span<const std::size_t> layers, int t
 }
 
 }  // namespace
+
+bool learns_from_itself(const Dump& dump) {
+  const CalibrationOptions options = self_calibration(dump);
+  return std::ranges::all_of(dump.layers(), [&](const DumpLayer& layer) {
+    return layer.head_dim == dump.layers().front().head_dim && leaves_something(dump, layer, options);
+  });
+}
 
 std::optional<double> expected_distortion(const VectorQuantizer& quantizer) {
   const auto* turbo = dynamic_cast<const quantizer::TurboMse*>(&quantizer);

@@ -54,6 +54,9 @@ struct CalibrationOptions {
   int threads = 0;
 };
 
+/// Whether keys and queries of this layer are left once the first tokens are skipped.
+bool leaves_something(const Dump& dump, const DumpLayer& layer, const CalibrationOptions& options);
+
 /// Streams the dumps head by head; several of them add up, layer by layer, in the given order: same bytes for any
 /// number of threads. sources: one text for each dump, for the record. Throws InvalidArgument when dumps disagree in
 /// model shape (rope layout, head dimension, KV heads or rope_theta of a layer) or options are out of range;

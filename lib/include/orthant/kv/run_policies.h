@@ -54,6 +54,10 @@ struct RunOptions {
 std::vector<PolicyResult> run_policies(const Dump& dump, std::span<const std::size_t> layers,
                                        std::span<const quantizer::Policy> policies, const RunOptions& options);
 
+/// Whether calibration=self can be used on this dump: one head dimension in all layers, and keys and queries left to
+/// learn from once the first 16 tokens are skipped.
+bool learns_from_itself(const Dump& dump);
+
 /// E|x - x_hat|^2 / |x|^2 over the method's own randomness where a theorem gives it for every x, otherwise nothing:
 /// turbo-mse under a Haar rotation, d C(f_d, b) with C(f_d, b) the distortion of its codebook.
 std::optional<double> expected_distortion(const quantizer::VectorQuantizer& quantizer);
