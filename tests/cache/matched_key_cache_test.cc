@@ -40,22 +40,34 @@ struct Setting {
   std::size_t tile;
   bool rotating;
   bool segments;
+  Match match = Match::kFull;
 };
 
-std::shared_ptr<const MatchedKeyCoder> make_coder(const Setting& setting, Match match = Match::kFull) {
+/// Fitted to random_rows(200, 1) and (200, 2); diagonal maps keep the channels in their order, which is scored in one
+/// pass over a query.
+std::shared_ptr<const transform::MatchedTransform> make_map(Match match) {
   transform::SecondMoments k(kDim), q(kDim);
   k.add(random_rows(200, 1).view());
   q.add(random_rows(200, 2).view());
-  const Matrix<double> sk = transform::shrunk(k.covariance().view(), 0.02);
-  const Matrix<double> sq = transform::shrunk(q.second_moment().view(), 0.02);
+  const transform::MatchingMap map =
+      transform::matching_map(match, transform::shrunk(k.covariance().view(), 0.02).view(),
+                              transform::shrunk(q.second_moment().view(), 0.02).view());
+  return std::make_shared<transform::MatchedTransform>(match == Match::kFull ? map : transform::in_channel_order(map));
+}
+
+std::vector<MatchedKeyCoder::Segment> make_segments(const Setting& setting) {
+  if (setting.segments) return {{8, turbo(8, 6, 0)}, {16, turbo(16, 3, 1)}, {8, nullptr}};
+  return {{kDim, turbo(kDim, 4, 0)}};
+}
+
+std::shared_ptr<const MatchedKeyCoder> make_coder(const Setting& setting) {
+  transform::SecondMoments k(kDim);
+  k.add(random_rows(200, 1).view());
   const std::vector<float> mu(k.mean().begin(), k.mean().end());
-  std::vector<MatchedKeyCoder::Segment> segments = {{kDim, turbo(kDim, 4, 0)}};
-  if (setting.segments) segments = {{8, turbo(8, 6, 0)}, {16, turbo(16, 3, 1)}, {8, nullptr}};
-  return std::make_shared<MatchedKeyCoder>(
-      transform::KeyFrame(Rope(RopeLayout::kHalf, kDim, 1000), {setting.tile},
-                          setting.rotating ? mu : std::vector<float>()),
-      setting.rotating ? std::vector<float>(kDim) : mu,
-      std::make_shared<transform::MatchedTransform>(transform::matching_map(match, sk.view(), sq.view())), segments);
+  return std::make_shared<MatchedKeyCoder>(transform::KeyFrame(Rope(RopeLayout::kHalf, kDim, 1000), {setting.tile},
+                                                               setting.rotating ? mu : std::vector<float>()),
+                                           setting.rotating ? std::vector<float>(kDim) : mu, make_map(setting.match),
+                                           make_segments(setting));
 }
 
 /// Keys as the codes stand for them, back in the coordinates of the cache's user: what scores are to be products with.
@@ -84,7 +96,11 @@ TEST(MatchedKeyCache, ScoresAreThoseOfTheDecodedKeys) {
                                 {64, true, false},
                                 {128, false, true},
                                 {0, false, true},
-                                {1024, true, true}}) {
+                                {1024, true, true},
+                                {0, false, false, Match::kDiagonal},
+                                {64, false, false, Match::kDiagonal},
+                                {64, true, false, Match::kDiagonal},
+                                {64, false, false, Match::kNone}}) {
     const std::size_t first_position = setting.tile;
     const auto coder = make_coder(setting);
     MatchedKeyCache cache(coder, {.precision = Precision::kExact}, first_position);
@@ -94,15 +110,8 @@ TEST(MatchedKeyCache, ScoresAreThoseOfTheDecodedKeys) {
     cache.append(keys.view().middle_rows(1, 100), append_work);
     cache.append(keys.view().middle_rows(101, 199), append_work);
     ASSERT_EQ(cache.size(), 300U);
-    std::vector<MatchedKeyCoder::Segment> segments = {{kDim, turbo(kDim, 4, 0)}};
-    if (setting.segments) segments = {{8, turbo(8, 6, 0)}, {16, turbo(16, 3, 1)}, {8, nullptr}};
-    transform::SecondMoments k(kDim), q(kDim);
-    k.add(random_rows(200, 1).view());
-    q.add(random_rows(200, 2).view());
-    const transform::MatchedTransform map(
-        transform::matching_map(Match::kFull, transform::shrunk(k.covariance().view(), 0.02).view(),
-                                transform::shrunk(q.second_moment().view(), 0.02).view()));
-    const Matrix<float> k_hat = decoded(cache, *coder, first_position, map, segments);
+    const Matrix<float> k_hat =
+        decoded(cache, *coder, first_position, *make_map(setting.match), make_segments(setting));
     Matrix<float> scores(3, 300);
     Workspace work(cache.workspace_bytes(3));
     cache.scores(queries.view(), 0.5F, scores.view(), work);

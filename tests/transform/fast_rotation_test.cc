@@ -9,6 +9,7 @@
 
 #include "orthant/core/error.h"
 #include "orthant/core/moments.h"
+#include "orthant/core/rng.h"
 #include "transform/dense.h"
 
 namespace orthant::transform {
@@ -135,6 +136,34 @@ TEST(FastRotation, RefusesImpossibleRequests) {
   EXPECT_THROW(rotation.add_hadamard(5, 4), InvalidArgument);
   EXPECT_THROW(rotation.add_hadamard(0, 16), InvalidArgument);
   EXPECT_THROW(rotation.add_hadamard(0, 3), InvalidArgument);
+}
+
+// Codes must not depend on the machine: whatever vectors it has, every butterfly is the same sum of the same two
+// floats.
+TEST(FastRotation, FloatsHaveTheBitsOfPlainButterflies) {
+  for (std::size_t d = 1; d <= 2048; d *= 2) {
+    const FastRotation rotation = randomized_hadamard(d, 2, 5);
+    Matrix<float> x(3, d), y(3, d);
+    RngStream(3, Domain::kData, d).fill_normal(std::span(x.data(), 3 * d));
+    Workspace work(rotation.workspace_bytes(3));
+    rotation.apply_keys(x.view(), y.view(), work);
+    const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(d)));
+    for (std::size_t row = 0; row < 3; ++row) {
+      const std::span<float> v = x.row(row);
+      for (std::size_t round = 0; round < 2; ++round) {
+        for (std::size_t j = 0; j < d; ++j) v[j] *= rotation.signs()[round * d + j];
+        for (std::size_t h = 1; h < d; h *= 2)
+          for (std::size_t j = 0; j < d; ++j)
+            if ((j & h) == 0) {
+              const float sum = v[j] + v[j + h];
+              v[j + h] = v[j] - v[j + h];
+              v[j] = sum;
+            }
+        for (float& value : v) value *= scale;
+      }
+      for (std::size_t j = 0; j < d; ++j) ASSERT_EQ(y(row, j), v[j]) << "d = " << d << ", coordinate " << j;
+    }
+  }
 }
 
 }  // namespace

@@ -227,6 +227,24 @@ TEST(MatchingMap, WithoutMatchOnlySorts) {
   EXPECT_EQ(map.forward(2, 1), 1);
 }
 
+TEST(MatchingMap, InChannelOrderIsTheSameMap) {
+  const Mat sk = random_moment(9, 71), sq = random_moment(9, 72);
+  for (const Match match : {Match::kNone, Match::kDiagonal}) {
+    const MatchingMap ordered = in_channel_order(matching_map(match, sk.view(), sq.view()));
+    const Mat metric = matching_metric(match, sk.view(), sq.view());
+    for (std::size_t j = 0; j < 9; ++j) {
+      EXPECT_NEAR(ordered.forward(j, j) * ordered.forward(j, j), metric(j, j), 1e-14 * metric(j, j));
+      EXPECT_NEAR(ordered.forward(j, j) * ordered.inverse(j, j), 1, 1e-15);
+      EXPECT_NEAR(ordered.importance[j], sk(j, j) * sq(j, j), 1e-14 * ordered.importance[j]);
+      for (std::size_t i = 0; i < 9; ++i)
+        if (i != j) {
+          EXPECT_EQ(ordered.forward(i, j), 0);
+        }
+    }
+  }
+  EXPECT_THROW(in_channel_order(matching_map(Match::kFull, sk.view(), sq.view())), InvalidArgument);
+}
+
 TEST(ScoreError, OfTheIsotropicLawIsTheProduct) {
   const std::size_t d = 6;
   const Mat sk = random_moment(d, 51), sq = random_moment(d, 52);

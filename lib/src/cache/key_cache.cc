@@ -158,7 +158,8 @@ void KeyCache::score_batch(MatrixView<const float> queries, float scale, std::si
 
   const std::size_t tile_bytes = layout_.tile_bytes();
   const std::byte* const tiles = tiles_.data() + first / kLanes * tile_bytes;
-  const std::size_t prefetch = n * tile_bytes / kLanes > kCachedBytes ? kPrefetchBytes : 0;
+  // By the size of the cache, not of this run: a cache scored tile by tile is read from memory all the same.
+  const std::size_t prefetch = tiles_.size() > kCachedBytes ? kPrefetchBytes : 0;
   const std::size_t whole = n / kLanes;
   const std::size_t together = plan_->parts().size() == 1 ? whole : kTilesTogether;
   for (std::size_t tile = 0; tile < whole; tile += together) {

@@ -6,23 +6,22 @@
 
 #include "core/gemm.h"
 #include "orthant/core/error.h"
+#include "orthant/transform/matched_transform.h"
+#include "transform/wide_loops.h"
 
 namespace orthant::cache {
 namespace {
 
 constexpr std::size_t kBlockRows = 64;
 
-/// Eight chains of d / 8 products, so that the compiler may use vectors: error (d / 8 + 3) 2^-24 sum |a_j b_j|.
-float dot(std::span<const float> a, std::span<const float> b) {
-  constexpr std::size_t kChains = 8;
-  float sums[kChains] = {};
-  std::size_t j = 0;
-  for (; j + kChains <= a.size(); j += kChains)
-    for (std::size_t c = 0; c < kChains; ++c) sums[c] += a[j + c] * b[j + c];
-  for (std::size_t c = 0; j + c < a.size(); ++c) sums[c] += a[j + c] * b[j + c];
-  for (std::size_t width = kChains / 2; width > 0; width /= 2)
-    for (std::size_t c = 0; c < width; ++c) sums[c] += sums[c + width];
-  return sums[0];
+/// 1 / A_jj when one pass over a query can turn and scale it, else nothing.
+std::vector<float> scales_of(const transform::Rope& rope, const transform::Transform* map) {
+  if (rope.layout() != transform::RopeLayout::kHalf || 2 * rope.frequencies().size() != rope.dim()) return {};
+  if (map == nullptr) return std::vector<float>(rope.dim(), 1.0F);
+  const auto* matched = dynamic_cast<const transform::MatchedTransform*>(map);
+  if (matched == nullptr) return {};
+  const std::span<const float> scales = matched->query_scales();
+  return {scales.begin(), scales.end()};
 }
 
 }  // namespace
@@ -44,6 +43,9 @@ MatchedKeyCoder::MatchedKeyCoder(transform::KeyFrame frame, std::vector<float> m
   const std::size_t tile = frame_.alignment().tile;
   if (tile % TileLayout::kLanes != 0)
     throw_invalid_argument("MatchedKeyCoder", "tile of the frame", std::to_string(tile), "0 or a multiple of 64");
+  query_scales_ = scales_of(frame_.rope(), map_.get());
+  scaled_mean_.resize(query_scales_.size());
+  for (std::size_t j = 0; j < scaled_mean_.size(); ++j) scaled_mean_[j] = mean_[j] / query_scales_[j];
 }
 
 RowFormat MatchedKeyCoder::format() const {
@@ -120,6 +122,29 @@ void MatchedKeyCoder::transform_queries(MatrixView<const float> framed, MatrixVi
   } else {
     for (std::size_t i = 0; i < p.rows(); ++i) std::ranges::copy(framed.row(i), p.row(i).begin());
   }
+  rotate_queries(p, work);
+}
+
+void MatchedKeyCoder::transform_queries(MatrixView<const float> queries, std::span<const float> phases,
+                                        MatrixView<float> p, std::span<float> means, Workspace& work) const {
+  const transform::WideLoops& loops = transform::wide_loops();
+  if (query_scales_.empty()) {
+    const Workspace::Scope scope(work);
+    const MatrixView<float> framed(work.take<float>(queries.rows() * dim()).data(), queries.rows(), dim());
+    frame_.rope().turn(queries, phases, framed);
+    for (std::size_t q = 0; q < queries.rows(); ++q) means[q] = loops.dot(framed.row(q).data(), mean_.data(), dim());
+    return transform_queries(framed, p, work);
+  }
+  const std::size_t pairs = dim() / 2;
+  for (std::size_t q = 0; q < queries.rows(); ++q) {
+    loops.turn_and_scale(queries.row(q).data(), pairs, phases.data(), phases.data() + pairs, query_scales_.data(),
+                         p.row(q).data());
+    means[q] = loops.dot(p.row(q).data(), scaled_mean_.data(), dim());
+  }
+  rotate_queries(p, work);
+}
+
+void MatchedKeyCoder::rotate_queries(MatrixView<float> p, Workspace& work) const {
   std::size_t first = 0;
   for (const Segment& s : segments_) {
     const MatrixView<float> part = p.middle_cols(first, s.dim);
@@ -178,58 +203,75 @@ void MatchedKeyCache::append(MatrixView<const float> keys, Workspace& work) {
 std::size_t MatchedKeyCache::workspace_bytes(std::size_t queries) const {
   const std::size_t d = coder_->dim();
   const std::size_t terms = coder_->frame().rotating() ? std::max(turned_means_.rows(), kBlockRows) : 1;
-  return 2 * Workspace::bytes_for<float>(queries * d) + Workspace::bytes_for<float>(queries * terms) +
-         Workspace::bytes_for<float>(d) + std::max(coder_->workspace_bytes(queries), keys_.workspace_bytes(queries));
+  return 3 * Workspace::bytes_for<float>(queries * d) + Workspace::bytes_for<float>(queries * terms) +
+         Workspace::bytes_for<float>(std::max(d, queries)) +
+         std::max(coder_->workspace_bytes(queries), keys_.workspace_bytes(queries));
 }
 
 void MatchedKeyCache::scores(MatrixView<const float> queries, float scale, MatrixView<float> scores,
                              Workspace& work) const {
-  const std::size_t d = coder_->dim();
-  require_size("MatchedKeyCache::scores", "columns of the queries", queries.cols(), d);
+  require_size("MatchedKeyCache::scores", "columns of the queries", queries.cols(), coder_->dim());
   require_size("MatchedKeyCache::scores", "rows of the scores", scores.rows(), queries.rows());
   require_size("MatchedKeyCache::scores", "columns of the scores", scores.cols(), size());
+  if (coder_->frame().rotating()) return scores_with_rotating_mean(queries, scale, scores, work);
   const std::size_t h = queries.rows();
-  const bool rotating = coder_->frame().rotating();
+  const std::size_t d = coder_->dim();
+  const Workspace::Scope scope(work);
+  const MatrixView<float> p(work.take<float>(h * d).data(), h, d);
+  const std::span<float> terms = work.take<float>(h);
   const std::size_t tile = coder_->frame().alignment().tile;
+  const std::size_t run = tile != 0 ? tile : std::max<std::size_t>(size(), 1);
+  for (std::size_t first = 0; first < size(); first += run) {
+    if (tile != 0) {
+      coder_->transform_queries(queries, phases_of(first / tile), p, terms, work);
+    } else {
+      for (std::size_t q = 0; q < h; ++q)
+        terms[q] = transform::wide_loops().dot(queries.row(q).data(), coder_->mean().data(), d);
+      coder_->transform_queries(queries, p, work);
+    }
+    for (float& term : terms) term *= scale;
+    const std::size_t n = std::min(run, size() - first);
+    keys_.scores(p, scale, first, scores.middle_cols(first, n), work, MatrixView<const float>(terms.data(), h, 1));
+  }
+}
+
+void MatchedKeyCache::scores_with_rotating_mean(MatrixView<const float> queries, float scale, MatrixView<float> scores,
+                                                Workspace& work) const {
+  const std::size_t h = queries.rows();
+  const std::size_t d = coder_->dim();
+  const std::size_t tile = coder_->frame().alignment().tile;
+  const std::size_t run = tile != 0 ? tile : kBlockRows;
   const Workspace::Scope scope(work);
   const MatrixView<float> framed(work.take<float>(h * d).data(), h, d);
   const MatrixView<float> p(work.take<float>(h * d).data(), h, d);
-  const std::size_t term_columns = rotating ? std::max(turned_means_.rows(), kBlockRows) : 1;
-  const MatrixView<float> terms(work.take<float>(h * term_columns).data(), h, term_columns);
+  const MatrixView<float> terms(work.take<float>(h * run).data(), h, run);
   const std::span<float> mean = work.take<float>(d);
-
-  // A run of keys with one transformed query: a tile of the frame. Without tiles all keys are one run, cut only when a
-  // rotating mean needs a term for each key.
-  if (tile == 0)
+  if (tile == 0) {
     for (std::size_t q = 0; q < h; ++q) std::ranges::copy(queries.row(q), framed.row(q).begin());
-  const transform::Rope& rope = coder_->frame().rope();
-  const std::size_t width = 2 * rope.frequencies().size();
-  const std::size_t run = tile != 0 ? tile : rotating ? kBlockRows : std::max<std::size_t>(size(), 1);
+    coder_->transform_queries(framed, p, work);
+  }
   for (std::size_t first = 0; first < size(); first += run) {
     const std::size_t n = std::min(run, size() - first);
-    const std::size_t position = first_position_ + first;
+    const MatrixView<float> run_terms = terms.middle_cols(0, n);
     if (tile != 0) {
-      rope.turn(queries, std::span(phases_).subspan(first / tile * width, width), framed);
+      coder_->frame().rope().turn(queries, phases_of(first / tile), framed);
       coder_->transform_queries(framed, p, work);
-    } else if (first == 0) {
-      coder_->transform_queries(framed, p, work);
-    }
-    MatrixView<const float> run_terms = terms.middle_cols(0, rotating ? n : 1);
-    if (!rotating) {
-      for (std::size_t q = 0; q < h; ++q) terms(q, 0) = scale * dot(framed.row(q), coder_->mean());
-    } else if (tile != 0) {
-      multiply_transposed(framed, turned_means_.view().middle_rows(0, n), terms.middle_cols(0, n));
+      multiply_transposed(framed, turned_means_.view().middle_rows(0, n), run_terms);
     } else {
       for (std::size_t i = 0; i < n; ++i) {
-        coder_->frame().mean_at(position + i, mean);
+        coder_->frame().mean_at(first_position_ + first + i, mean);
         multiply_transposed(framed, MatrixView<const float>(mean.data(), 1, d), terms.middle_cols(i, 1));
       }
     }
-    if (rotating)
-      for (std::size_t q = 0; q < h; ++q)
-        for (std::size_t i = 0; i < n; ++i) terms(q, i) *= scale;
+    for (std::size_t q = 0; q < h; ++q)
+      for (float& term : run_terms.row(q)) term *= scale;
     keys_.scores(p, scale, first, scores.middle_cols(first, n), work, run_terms);
   }
+}
+
+std::span<const float> MatchedKeyCache::phases_of(std::size_t tile) const {
+  const std::size_t width = 2 * coder_->frame().rope().frequencies().size();
+  return std::span(phases_).subspan(tile * width, width);
 }
 
 }  // namespace orthant::cache

@@ -4,11 +4,13 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 #include "orthant/core/error.h"
 #include "transform/fast_hadamard.h"
 #include "transform/row_shapes.h"
+#include "transform/wide_loops.h"
 
 namespace orthant::transform {
 namespace {
@@ -80,9 +82,19 @@ void FastRotation::add_random_planes(RngStream& rng) {
 
 template <class T>
 void FastRotation::forward(std::span<T> x) const {
-  for (const Step& step : steps_) {
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const Step& step = steps_[i];
     switch (step.kind) {
       case Kind::kSigns:
+        if constexpr (std::is_same_v<T, float>) {
+          const bool whole =
+              i + 1 < steps_.size() && steps_[i + 1].kind == Kind::kHadamard && steps_[i + 1].count == dim_;
+          if (whole) {
+            wide_loops().hadamard(x.data(), dim_, signs_.data() + step.first);
+            ++i;
+            break;
+          }
+        }
         apply_signs(x, signs_.data() + step.first);
         break;
       case Kind::kHadamard:

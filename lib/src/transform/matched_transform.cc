@@ -45,6 +45,11 @@ MatchedTransform::MatchedTransform(const MatchingMap& map) : match_(map.match), 
     scale_.push_back(static_cast<float>(map.forward(i, channel)));
     inverse_scale_.push_back(static_cast<float>(map.inverse(channel, i)));
   }
+  in_order_ = std::ranges::is_sorted(channel_);
+}
+
+std::span<const float> MatchedTransform::query_scales() const {
+  return in_order_ ? std::span<const float>(inverse_scale_) : std::span<const float>();
 }
 
 std::string MatchedTransform::describe() const {

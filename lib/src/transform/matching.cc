@@ -201,4 +201,19 @@ MatchingMap matching_map(Match match, MatrixView<const double> key_covariance, M
   return diagonal_map(match, q.cwiseQuotient(k).array().sqrt().sqrt(), k.cwiseProduct(q));
 }
 
+MatchingMap in_channel_order(const MatchingMap& map) {
+  if (map.match == Match::kFull)
+    throw_invalid_argument("in_channel_order", "match", "full", "none or diag: a full map mixes channels");
+  const std::size_t d = map.importance.size();
+  MatchingMap ordered{map.match, Matrix<double>(d, d), Matrix<double>(d, d), std::vector<double>(d)};
+  for (std::size_t i = 0; i < d; ++i) {
+    const auto row = map.forward.row(i);
+    const auto j = static_cast<std::size_t>(std::ranges::find_if(row, [](double v) { return v != 0; }) - row.begin());
+    ordered.forward(j, j) = map.forward(i, j);
+    ordered.inverse(j, j) = map.inverse(j, i);
+    ordered.importance[j] = map.importance[i];
+  }
+  return ordered;
+}
+
 }  // namespace orthant::transform

@@ -47,14 +47,23 @@ class MatchedKeyCoder {
               MatrixView<float> exact, Workspace& work) const;
   /// Queries as a cache of these codes takes them, p = R A^-T framed, for queries that are in the frame of a tile.
   void transform_queries(MatrixView<const float> framed, MatrixView<float> p, Workspace& work) const;
+  /// Queries after RoPE turned back to the start of a tile and transformed in one go; means_q = <framed_q, mean>.
+  /// phases: Rope::phases of minus the tile's start.
+  void transform_queries(MatrixView<const float> queries, std::span<const float> phases, MatrixView<float> p,
+                         std::span<float> means, Workspace& work) const;
 
  private:
   void rotate_keys(MatrixView<float> y, Workspace& work) const;
+  void rotate_queries(MatrixView<float> p, Workspace& work) const;
 
   transform::KeyFrame frame_;
   std::vector<float> mean_;
   std::shared_ptr<const transform::Transform> map_;
   std::vector<Segment> segments_;
+  // For maps that scale channels in their order, under a rotary embedding of halves that turns every channel: 1 / A_jj
+  // and A_jj mean_j, so that turning, scaling and the mean's term are one pass over a query. Empty for other maps.
+  std::vector<float> query_scales_;
+  std::vector<float> scaled_mean_;
 };
 
 /// The matched keys of one KV head as tokens arrive, and scores straight from their codes.
@@ -82,6 +91,11 @@ class MatchedKeyCache {
   void scores(MatrixView<const float> queries, float scale, MatrixView<float> scores, Workspace& work) const;
 
  private:
+  void scores_with_rotating_mean(MatrixView<const float> queries, float scale, MatrixView<float> scores,
+                                 Workspace& work) const;
+  /// Of minus the start of a tile.
+  std::span<const float> phases_of(std::size_t tile) const;
+
   std::shared_ptr<const MatchedKeyCoder> coder_;
   std::size_t first_position_;
   bool keeps_exact_;

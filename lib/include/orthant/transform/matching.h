@@ -57,6 +57,10 @@ struct MatchingMap {
 };
 MatchingMap matching_map(Match match, MatrixView<const double> key_covariance, MatrixView<const double> query_moment);
 
+/// The same map with coordinate j made of channel j. Only segments need falling importance; without them a coder of
+/// channels in their own order scores faster. Throws InvalidArgument for a full map.
+MatchingMap in_channel_order(const MatchingMap& map);
+
 /// The diagonals of A Sigma_k A^T and A^-T Sigma_q A^-1, direction by direction: second moments of mapped keys and
 /// queries, of whatever moments, not only those the map was fitted to.
 struct MappedMoments {
