@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The one list of system packages (Debian 12). Installs what is missing; does nothing when nothing is.
 #   scripts/deps.sh         what building, testing and the demo need
-#   scripts/deps.sh --all   also what developers use: clang 19, cross compiler, emulator, profiler
+#   scripts/deps.sh --all   also what developers use: clang 19, cross compiler, emulator, profiler, browser
 set -euo pipefail
 
 needed=(
@@ -23,6 +23,8 @@ developers=(
   clang-19 clang-tidy-19 libclang-rt-19-dev
   g++-aarch64-linux-gnu qemu-user          # NEON kernels, built and run on x86
   ccache linux-perf valgrind
+  chromium                              # the browser test of HTML reports
+  python3-venv                          # the notebooks test
 )
 
 packages=("${needed[@]}")

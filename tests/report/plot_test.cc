@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 #include <limits>
+#include <set>
+#include <string>
 
 #include "orthant/core/error.h"
 
@@ -30,13 +32,28 @@ TEST(Plot, DrawsWhatCanBeDrawn) {
   const std::string program = to_gnuplot(sample());
   EXPECT_THAT(program, HasSubstr("set title 'it''s $(1) `x` \"y\" set output'\n"));
   EXPECT_THAT(program, HasSubstr("$series0 << EOD\n1 0.5\n2 0.1\nEOD\n$series1 << EOD\n8.5 1e-05\nEOD\n"));
-  EXPECT_THAT(program, HasSubstr("title 'turbo-mse', $series1 using 1:2 with points pointtype 7 title 'q8_0'\n"));
+  EXPECT_THAT(program,
+              HasSubstr("title 'turbo-mse', $series1 using 1:2 with points linecolor rgb '#d62728' pointtype 5 "
+                        "title 'q8_0'\n"));
   EXPECT_THAT(program, Not(HasSubstr("nothing left")));
   EXPECT_THAT(program, Not(HasSubstr("inf")));
   Plot empty = sample();
   empty.series.resize(2);
   empty.series.erase(empty.series.begin());
   EXPECT_THROW(to_gnuplot(empty), InvalidArgument);
+}
+
+TEST(Plot, LimitsAreDashedAndSeriesDiffer) {
+  Plot plot = sample();
+  plot.series.push_back({"converse", {{1, 0.1}}, true, true});
+  for (int i = 0; i < 9; ++i) plot.series.push_back({"more", {{1, 0.1}}, true});
+  const std::string program = to_gnuplot(plot);
+  EXPECT_THAT(program, HasSubstr("dashtype 2 title 'converse'"));
+  std::set<std::string> colours;
+  for (std::size_t at = 0; (at = program.find("rgb '#", at)) != std::string::npos; ++at) {
+    colours.insert(program.substr(at, 13));
+  }
+  EXPECT_EQ(colours.size(), 11U);  // ten series that are drawn before colours come again, and the limit
 }
 
 TEST(Plot, DrawsSvgOrSaysThatGnuplotIsMissing) {

@@ -22,9 +22,10 @@ table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tab
 th, td { padding: .3rem .6rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
 th { background: var(--soft); }
 td.number { text-align: right; white-space: nowrap; }
+td.short { white-space: nowrap; } td.long { min-width: 16rem; }
 .holds { color: var(--good); font-weight: 600; } .violated { color: var(--bad); font-weight: 600; }
 .undecided { color: var(--open); font-weight: 600; }
-.plot svg { max-width: 100%; height: auto; }
+.plot { overflow-x: auto; } .plot svg { max-width: 100%; min-width: 38rem; height: auto; }
 footer { margin-top: 2rem; font-size: .8rem; overflow-wrap: anywhere; }
 )";
 
@@ -60,7 +61,10 @@ std::string cell(const Value& value, const Column& column) {
   }
   const std::string& text = std::get<std::string>(value);
   const bool verdict = text == "holds" || text == "violated" || text == "undecided";
-  return verdict ? fmt::format("<td class=\"{0}\">{0}</td>", text) : "<td>" + escaped(text) + "</td>";
+  if (verdict) return fmt::format("<td class=\"{0}\">{0}</td>", text);
+  // Words are broken over lines neither where that would tear a number apart nor into a tower of single words.
+  const char* width = text.size() <= 24 ? " class=\"short\"" : text.size() > 40 ? " class=\"long\"" : "";
+  return fmt::format("<td{}>{}</td>", width, escaped(text));
 }
 
 std::string html(const Table& table) {

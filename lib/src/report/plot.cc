@@ -30,6 +30,19 @@ std::string quoted(const std::string& text) {
   return out + '\'';
 }
 
+/// Chosen: hues far apart, none lighter than 55 % or darker than 25 %.
+constexpr std::array kColours = {"#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#e8710a",
+                                 "#0f9aa8", "#8c564b", "#d64fa6", "#6f7d00", "#5b6ee1"};
+constexpr std::array kMarks = {7, 5, 9, 11, 13, 6, 4, 8, 10, 12};
+
+/// How the series with that number among the ones that are no limits looks.
+std::string style(const Series& series, std::size_t number) {
+  if (series.limit) return "lines linecolor rgb '#000000' linewidth 2 dashtype 2";
+  const std::string mark = fmt::format(" linecolor rgb '{}' pointtype {}", kColours[number % kColours.size()],
+                                       kMarks[number % kMarks.size()]);
+  return (series.line ? "linespoints" : "points") + mark + (series.line ? " linewidth 1.5" : "");
+}
+
 /// A file without a name, gone with the process that has it open: a plot that is interrupted leaves nothing behind.
 class ScratchFile {
  public:
@@ -81,12 +94,14 @@ int run_gnuplot(const ScratchFile& program, const ScratchFile& out, const Scratc
 }  // namespace
 
 std::string to_gnuplot(const Plot& plot) {
-  std::string text = "set terminal svg noenhanced size 900,600 font 'sans-serif,14' background rgb 'white'\n";
+  std::string text = "set terminal svg noenhanced size 900,760 font 'sans-serif,15' background rgb 'white'\n";
   text += "set encoding utf8\nset title " + quoted(plot.title) + "\nset xlabel " + quoted(plot.x_label) +
-          "\nset ylabel " + quoted(plot.y_label) + "\nset grid\nset key outside right top\n";
+          "\nset ylabel " + quoted(plot.y_label) +
+          "\nset grid\nset key below horizontal Left reverse maxcols 3 samplen 2\n";
   if (plot.log_y) text += "set logscale y\nset format y '%g'\n";
   std::string data;
   std::string command;
+  std::size_t drawn_series = 0;
   for (const Series& series : plot.series) {
     std::string block;
     for (const auto& [x, y] : series.points) {
@@ -96,8 +111,9 @@ std::string to_gnuplot(const Plot& plot) {
     if (block.empty()) continue;
     const std::string name = fmt::format("$series{}", std::count(data.begin(), data.end(), '$'));
     data += name + " << EOD\n" + block + "EOD\n";
-    command += (command.empty() ? "plot " : ", ") + name + " using 1:2 with " +
-               (series.line ? "linespoints" : "points") + " pointtype 7 title " + quoted(series.title);
+    command += (command.empty() ? "plot " : ", ") + name + " using 1:2 with " + style(series, drawn_series) +
+               " title " + quoted(series.title);
+    drawn_series += series.limit ? 0U : 1U;
   }
   if (command.empty()) throw InvalidArgument("plot '" + plot.title + "': no point to draw");
   return text + data + command + '\n';

@@ -10,7 +10,8 @@ namespace orthant::report {
 struct Series {
   std::string title;
   std::vector<std::pair<double, double>> points;
-  bool line = true;  ///< joined by a line; otherwise marks alone
+  bool line = true;    ///< joined by a line; otherwise marks alone
+  bool limit = false;  ///< a bound: a dashed line in the ink's colour, without marks
 };
 
 struct Plot {
@@ -21,7 +22,8 @@ struct Plot {
   std::vector<Series> series;
 };
 
-/// The gnuplot program that draws the plot as SVG on its standard output. Texts are drawn as they are.
+/// The gnuplot program that draws the plot as SVG on its standard output. Texts are drawn as they are. Series differ in
+/// colour and mark; colours keep their contrast on paper and when a dark page inverts them.
 /// Throws InvalidArgument when no point is left to draw.
 std::string to_gnuplot(const Plot& plot);
 
