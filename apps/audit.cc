@@ -10,7 +10,7 @@ Run add_audit(CLI::App& app) {
   CLI::App* audit = app.add_subcommand("audit", "Judge the tables and outputs of any implementation");
   audit->require_subcommand(1);
   audit->footer(
-      "Exit code: 0 nothing wrong found, 1 a fault found.\n\n"
+      "Exit code: 0 nothing wrong found, 1 a fault found, 2 wrong usage, 3 a file does not hold what it should.\n\n"
       "Example:  orthant audit codebook table.csv --dim 128\n"
       "          orthant audit decoded x.npy x_hat.npy --bits 4");
   std::vector<std::pair<CLI::App*, Run>> parts;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -15,6 +14,7 @@
 #include "number_file.h"
 #include "orthant/core/atomic_file.h"
 #include "orthant/core/error.h"
+#include "orthant/core/input_file.h"
 #include "orthant/report/report.h"
 #include "orthant/validation/codebook_audit.h"
 
@@ -39,12 +39,8 @@ struct Options {
 /// Any JSON with a list of numbers: ours, {"centroids": [...], "boundaries": [...], "dim": ..., "bits": ...}, or a
 /// list.
 CodebookTable from_json(const std::string& path) {
-  std::error_code code;
-  if (!std::filesystem::is_regular_file(path, code)) throw_invalid_input(path, "path", "no such file", "a codebook");
-  if (std::filesystem::file_size(path, code) > (16U << 20U))
-    throw_invalid_input(path, "size", "more", "at most 16 MiB");
-  std::ifstream stream(path, std::ios::binary);
-  const nlohmann::json json = nlohmann::json::parse(stream, nullptr, false);
+  constexpr std::size_t kLargestFile = std::size_t{16} << 20U;
+  const nlohmann::json json = nlohmann::json::parse(read_file(path, kLargestFile), nullptr, false);
   if (json.is_discarded()) throw_invalid_input(path, "JSON", "a syntax error", "an object or a list");
   const auto list = [&](const nlohmann::json& value, const std::string& field) {
     if (!value.is_array()) throw_invalid_input(path, field, value.type_name(), "a list of numbers");

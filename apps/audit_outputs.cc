@@ -105,6 +105,10 @@ Run add_audit_decoded(CLI::App& audit) {
     validation::DecodedOptions audit_options;
     if (options->bits > 0) audit_options.bits = options->bits;
     audit_options.dim = options->dim;
+    audit_options.name = options->files[1];
+    if (options->dim == 0 && x.view().cols() < 8) {
+      throw_invalid_input(options->files[0], "columns", std::to_string(x.view().cols()), "8 or more");
+    }
     return print(audit_decoded(x.view(), x_hat.view(), audit_options), *options, "audit-decoded", streams, invocation);
   };
 }
@@ -125,6 +129,7 @@ Run add_audit_estimator(CLI::App& audit) {
     const NpyMatrix k = read_matrix(options->files[1]);
     const NpyMatrix scores = read_matrix(options->files[2]);
     validation::EstimatorOptions audit_options;
+    audit_options.name = options->files[2];
     if (options->bits > 0) audit_options.bits = options->bits;
     return print(audit_estimator(q.view(), k.view(), scores.view(), audit_options), *options, "audit-estimator",
                  streams, invocation);

@@ -79,13 +79,31 @@ TEST_F(AuditCommand, RefusesBadInput) {
   EXPECT_EQ(run({"audit"}), kUsage);
   EXPECT_EQ(run({"audit", "decoded", x}), kUsage);
   EXPECT_EQ(run({"audit", "decoded", x, (folder_ / "none.npy").string()}), kBadInput);
-  EXPECT_EQ(run({"audit", "decoded", x, save("y.npy", unit_vectors(300, 64), 64)}), kUsage);
+  EXPECT_EQ(run({"audit", "decoded", x, save("y.npy", unit_vectors(300, 64), 64)}), kBadInput);
+  EXPECT_NE(err_.find("y.npy: shape, got (300, 64), expected (400, 64)"), std::string::npos) << err_;
+  EXPECT_EQ(run({"audit", "decoded", x, save("y.npy", unit_vectors(800, 32), 32)}), kBadInput);
+  const std::string few = save("few.npy", unit_vectors(99, 64), 64);
+  EXPECT_EQ(run({"audit", "decoded", few, few}), kBadInput);
+  EXPECT_NE(err_.find("few.npy: vectors, got 99 usable"), std::string::npos) << err_;
+  EXPECT_EQ(run({"audit", "decoded", x, x, "--dim", "60"}), kUsage);
   const std::string flat = (folder_ / "flat.npy").string();
   const std::size_t shape[] = {64};
   kv::write_npy<float>(flat, shape, unit_vectors(1, 64));
   EXPECT_EQ(run({"audit", "decoded", x, flat}), kBadInput);
   EXPECT_NE(err_.find("flat.npy"), std::string::npos);
-  EXPECT_EQ(run({"audit", "estimator", x, x, x}), kUsage);
+  EXPECT_EQ(run({"audit", "estimator", x, x, x}), kBadInput);
+  EXPECT_NE(err_.find("x.npy: shape, got (400, 64), expected (400, 400)"), std::string::npos) << err_;
+}
+
+TEST_F(AuditCommand, ADirectoryIsCalledOne) {
+  const std::string folder = folder_.string();
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"audit", "codebook", folder},
+                                                    {"audit", "rotation", folder},
+                                                    {"audit", "decoded", folder, folder},
+                                                    {"audit", "estimator", folder, folder, folder}}) {
+    EXPECT_EQ(run(arguments), kBadInput);
+    EXPECT_NE(err_.find("cannot read " + folder + ": got a directory"), std::string::npos) << err_;
+  }
 }
 
 }  // namespace

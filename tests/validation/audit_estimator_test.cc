@@ -143,9 +143,9 @@ TEST(AuditEstimator, BiasAndNoise) {
 
 TEST(AuditEstimator, Refusals) {
   const Matrix<float> scores(kQueries, 10);
-  EXPECT_THROW(audit_estimator(queries().view(), keys().view(), scores.view(), {}), InvalidArgument);
+  EXPECT_THROW(audit_estimator(queries().view(), keys().view(), scores.view(), {}), InvalidInput);
   const Matrix<float> none(0, kDim);
-  EXPECT_THROW(audit_estimator(none.view(), keys().view(), Matrix<float>(0, kKeys).view(), {}), InvalidArgument);
+  EXPECT_THROW(audit_estimator(none.view(), keys().view(), Matrix<float>(0, kKeys).view(), {}), InvalidInput);
 }
 
 }  // namespace

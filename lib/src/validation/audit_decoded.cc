@@ -11,6 +11,7 @@
 #include "orthant/core/moments.h"
 #include "orthant/validation/audit.h"
 #include "orthant/validation/test_vectors.h"
+#include "validation/dependence.h"
 
 namespace orthant::validation {
 namespace {
@@ -20,7 +21,15 @@ using bounds::CoordinateLaw;
 constexpr double kErrors = 5;        // standard errors, see the header
 constexpr double kTolerance = 0.03;  // chosen: what rounding of norms, a Gaussian table at d >= 48 and the like cost
 
-double half_width(const Moments& m) { return kErrors * m.standard_error(); }
+/// Of a mean over vectors worth `independent` independent ones.
+double half_width(const Moments& m, double independent) {
+  return kErrors * m.standard_deviation() / std::sqrt(independent);
+}
+
+/// Every part of `dim` coordinates as a row of its own.
+MatrixView<const float> parts(MatrixView<const float> x, std::size_t dim) {
+  return x.contiguous() ? MatrixView<const float>(x.data(), x.rows() * (x.cols() / dim), dim) : x.middle_cols(0, dim);
+}
 
 struct Sample {
   Moments error;      // |x - x_hat|^2 / |x|^2
@@ -141,8 +150,10 @@ bool AuditResult::faulty() const {
 }
 
 AuditResult audit_decoded(MatrixView<const float> x, MatrixView<const float> x_hat, const DecodedOptions& options) {
-  require_size("audit_decoded", "rows of x_hat", x_hat.rows(), x.rows());
-  require_size("audit_decoded", "columns of x_hat", x_hat.cols(), x.cols());
+  if (x_hat.rows() != x.rows() || x_hat.cols() != x.cols()) {
+    throw_invalid_input(options.name, "shape", fmt::format("({}, {})", x_hat.rows(), x_hat.cols()),
+                        fmt::format("({}, {}) as the vectors have", x.rows(), x.cols()));
+  }
   const std::size_t dim = options.dim == 0 ? x.cols() : options.dim;
   if (dim < 8 || x.cols() % dim != 0) {
     throw_invalid_argument("audit_decoded", "dim", std::to_string(dim),
@@ -159,7 +170,7 @@ AuditResult audit_decoded(MatrixView<const float> x, MatrixView<const float> x_h
   if (s.not_finite > 0) fault("not-finite", fmt::format("{} vectors have NaN or infinite coordinates", s.not_finite));
   if (s.lost > 0) fault("lost", fmt::format("{} nonzero vectors are decoded to zero", s.lost));
   if (s.error.count() < 100) {
-    throw_invalid_argument("audit_decoded", "vectors", std::to_string(s.error.count()) + " usable", "100 or more");
+    throw_invalid_input(options.name, "vectors", std::to_string(s.error.count()) + " usable", "100 or more");
   }
 
   const CoordinateLaw law = CoordinateLaw::sphere(static_cast<std::int64_t>(dim));
@@ -169,26 +180,44 @@ AuditResult audit_decoded(MatrixView<const float> x, MatrixView<const float> x_h
   const double grid = bounds::optimal_uniform_grid(law, b).distortion;
   const double cap = bounds::cap_converse(static_cast<std::int64_t>(dim), b);
   result.bits = b;
+  const MatrixView<const float> vectors = parts(x, dim);
+  const double share = independent_rows(vectors) / static_cast<double>(vectors.rows());
+  const double independent = share * static_cast<double>(s.error.count());
+  const bool isotropic = share > 0.5;
 
   std::vector<double> sorted = s.errors;
   std::sort(sorted.begin(), sorted.end());
   result.measurements = {
-      {"vectors", static_cast<double>(s.error.count()), 0, {}, fmt::format("of {} coordinates; {} zero", dim, s.zero)},
-      {"|x - x_hat|^2 / |x|^2", s.error.mean(), half_width(s.error), optimum, "optimal levels, one scale"},
-      {"<x_hat, x> / |x|^2", s.alignment.mean(), half_width(s.alignment), 1 - optimum, "1 - D; 1 when unbiased"},
-      {"1 - cos^2", s.direction.mean(), half_width(s.direction), optimum, "what no scale can mend"},
-      {"|x_hat| / |x|", s.norm.mean(), half_width(s.norm), std::sqrt(1 - optimum), "sqrt(1 - D); 1 when matched"},
+      {"vectors",
+       static_cast<double>(s.error.count()),
+       0,
+       {},
+       fmt::format("of {} coordinates; {} zero; worth {:.3g} independent ones", dim, s.zero, independent)},
+      {"|x - x_hat|^2 / |x|^2", s.error.mean(), half_width(s.error, independent), optimum, "optimal levels, one scale"},
+      {"<x_hat, x> / |x|^2", s.alignment.mean(), half_width(s.alignment, independent), 1 - optimum,
+       "1 - D; 1 when unbiased"},
+      {"1 - cos^2", s.direction.mean(), half_width(s.direction, independent), optimum, "what no scale can mend"},
+      {"|x_hat| / |x|", s.norm.mean(), half_width(s.norm, independent), std::sqrt(1 - optimum),
+       "sqrt(1 - D); 1 when matched"},
       {"99 % of errors below", sorted[(sorted.size() - 1) * 99 / 100], 0, {}, ""},
       {"converse", cap, 0, {}, "no code of that many bits lies below"},
   };
   result.findings.push_back({false, "scale-rule", scale_rule(s)});
+  if (!isotropic) result.findings.push_back({false, "concentrated", concentrated_rows(independent)});
 
-  const bool below_converse = s.direction.mean() + half_width(s.direction) < cap;
+  const bool below_converse = s.direction.mean() + half_width(s.direction, independent) < cap;
   if (below_converse && !options.bits) {
     // Nobody claimed these bits: the reconstruction is finer than every rate that is tried.
     result.findings.push_back(
         {false, "rate",
          fmt::format("finer than any code of {} bits a coordinate; say the bits to have them judged", b)});
+  } else if (below_converse && !isotropic) {
+    result.findings.push_back(
+        {false, "converse",
+         fmt::format(
+             "1 - cos^2 = {:.4g} is below {:.4g}, the least that {} bits allow on isotropic vectors: a code made for "
+             "these vectors, or for what is left of them beside a mean",
+             s.direction.mean(), cap, b)});
   } else if (below_converse) {
     fault("converse", fmt::format("1 - cos^2 = {:.4g} is below {:.4g}, the least that {} bits a coordinate allow",
                                   s.direction.mean(), cap, b));
@@ -196,7 +225,7 @@ AuditResult audit_decoded(MatrixView<const float> x, MatrixView<const float> x_h
 
   // A wrong unit shows in the scale, and mostly in the directions too: name it before anything else.
   const double good = std::max(optimum, grid);
-  const double error = s.error.mean() - half_width(s.error);
+  const double error = s.error.mean() - half_width(s.error, independent);
   const bool off = error > (1 + kTolerance) * bounds::unbiased_variance_times_d(good);
   std::string unit;
   if (off) unit = explain_scale(law, b, s.error.mean(), s.alignment.mean());
@@ -205,7 +234,7 @@ AuditResult audit_decoded(MatrixView<const float> x, MatrixView<const float> x_h
     unit = explain_scale(law, other, s.error.mean(), s.alignment.mean());
     if (!unit.empty()) result.bits = other;
   }
-  const double direction = s.direction.mean() - half_width(s.direction);
+  const double direction = s.direction.mean() - half_width(s.direction, independent);
   if (!unit.empty()) {
     fault("level-scale",
           fmt::format("error {:.4g} where {:.4g} is due at {} bits: {}", s.error.mean(),
@@ -243,7 +272,7 @@ AuditResult audit_decoded(MatrixView<const float> x, MatrixView<const float> x_h
   const double chance =
       std::min(1.0, 2 * static_cast<double>(dim) * law.upper_tail(levels.back() + std::sqrt(far / 2)));
   const bool usual = sorted[sorted.size() / 2] < 1.25 * bounds::unbiased_variance_times_d(good);
-  if (usual && count > 4 * n * chance + 5 * std::sqrt(n * chance) + std::max(3.0, n / 1000)) {
+  if (usual && independent > 100 && count > 4 * n * chance + 5 * std::sqrt(n * chance) + std::max(3.0, n / 1000)) {
     fault(
         "tail",
         fmt::format("{} of {} vectors have an error above {:.4g}, the largest {:.4g}, where the median is {:.4g}: the "

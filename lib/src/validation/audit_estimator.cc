@@ -11,6 +11,7 @@
 #include "orthant/core/moments.h"
 #include "orthant/validation/audit.h"
 #include "orthant/validation/test_vectors.h"
+#include "validation/dependence.h"
 
 namespace orthant::validation {
 namespace {
@@ -70,13 +71,19 @@ double miss(const Signature& s, double slope, double variance) {
 
 AuditResult audit_estimator(MatrixView<const float> queries, MatrixView<const float> keys,
                             MatrixView<const float> scores, const EstimatorOptions& options) {
-  require_size("audit_estimator", "columns of keys", keys.cols(), queries.cols());
-  require_size("audit_estimator", "rows of scores", scores.rows(), queries.rows());
-  require_size("audit_estimator", "columns of scores", scores.cols(), keys.rows());
+  const auto shape = [](const auto& m) { return fmt::format("({}, {})", m.rows(), m.cols()); };
+  if (keys.cols() != queries.cols()) {
+    throw_invalid_input(options.name, "shapes of queries and keys", shape(queries) + " and " + shape(keys),
+                        "rows of one length");
+  }
+  if (scores.rows() != queries.rows() || scores.cols() != keys.rows()) {
+    throw_invalid_input(options.name, "shape", shape(scores),
+                        fmt::format("({}, {}): queries by keys", queries.rows(), keys.rows()));
+  }
   if (keys.cols() < 8 || keys.rows() < 100 || queries.rows() < 1) {
-    throw_invalid_argument("audit_estimator", "shape",
-                           fmt::format("{} queries, {} keys of {}", queries.rows(), keys.rows(), keys.cols()),
-                           "a query, 100 keys and 8 coordinates or more");
+    throw_invalid_input(options.name, "input",
+                        fmt::format("{} queries, {} keys of {}", queries.rows(), keys.rows(), keys.cols()),
+                        "a query, 100 keys and 8 coordinates or more");
   }
   if (options.bits && (*options.bits < 1 || *options.bits > 8)) {
     throw_invalid_argument("audit_estimator", "bits", std::to_string(*options.bits), "1 to 8");
@@ -107,25 +114,34 @@ AuditResult audit_estimator(MatrixView<const float> queries, MatrixView<const fl
   if (not_finite > 0) {
     result.findings.push_back({true, "not-finite", fmt::format("{} scores are NaN or infinite", not_finite)});
   }
-  if (!(square > 0))
-    throw InvalidArgument("audit_estimator: every true inner product is zero, expected some that are not");
+  if (!(square > 0)) throw_invalid_input(options.name, "true products", "all zero", "some that are not");
   const double slope = cross / square;
   Moments influence;  // of each key on the slope
-  Moments variance;
+  Moments variance;   // of each key, over its queries
   Moments bias;
+  std::size_t count = 0;
   const double per_key = square / static_cast<double>(keys.rows());
   for (const auto& of_key : pairs) {
     double pull = 0;
+    double squares = 0;
+    double errors = 0;
     for (const auto& [truth, score] : of_key) {
       const double rest = score - slope * truth;
       pull += truth * rest;
-      variance.add(d * rest * rest);
-      bias.add(score - truth);
+      squares += d * rest * rest;
+      errors += score - truth;
     }
     influence.add(pull / per_key);
+    if (of_key.empty()) continue;
+    const double queries_of_key = static_cast<double>(of_key.size());
+    variance.add(squares / queries_of_key);
+    bias.add(errors / queries_of_key);
+    count += of_key.size();
   }
-  const double slope_half = 5 * influence.standard_error();
-  const double variance_half = 5 * variance.standard_error();
+  const double independent = independent_rows(keys);
+  const double widening = std::sqrt(static_cast<double>(keys.rows()) / independent);
+  const double slope_half = 5 * widening * influence.standard_error();
+  const double variance_half = 5 * widening * variance.standard_error();
 
   const int first = options.bits.value_or(1);
   const int last = options.bits.value_or(8);
@@ -142,15 +158,18 @@ AuditResult audit_estimator(MatrixView<const float> queries, MatrixView<const fl
   }
   result.measurements = {
       {"pairs",
-       static_cast<double>(variance.count()),
+       static_cast<double>(count),
        0,
        {},
-       fmt::format("{} queries, {} keys", queries.rows(), keys.rows())},
+       fmt::format("{} queries, {} keys worth {:.3g} independent ones", queries.rows(), keys.rows(), independent)},
       {"slope", slope, slope_half, best->slope, "of scores on true products; 1 when unbiased"},
       {"V", variance.mean(), variance_half, nearest_law(*best, variance.mean()),
        "d Var beside the slope, relative to |q|^2 |k|^2"},
-      {"mean error", bias.mean(), 5 * bias.standard_error(), 0.0, "scores minus products"},
+      {"mean error", bias.mean(), 5 * widening * bias.standard_error(), 0.0, "scores minus products"},
   };
+  if (independent < 0.5 * static_cast<double>(keys.rows())) {
+    result.findings.push_back({false, "concentrated", concentrated_rows(independent)});
+  }
   // Chosen: 5 % cover the finite-d terms that the laws leave out and the one sketch that all keys share; up to chance.
   const double law = nearest_law(*best, variance.mean());
   const bool slope_fits = std::abs(slope - best->slope) <= slope_half + std::max(0.005, 0.05 * (1 - best->slope));

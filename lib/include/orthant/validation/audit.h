@@ -11,7 +11,9 @@ namespace orthant::validation {
 
 /// Judges any implementation by what it puts out. Isotropic or randomly rotated data are assumed, as the methods do.
 /// Measured means come with +- 5 standard errors over the vectors: a comparison with the truth goes wrong with
-/// probability 6e-7 when vectors are independent. Beyond that a fault must exceed what its check names as tolerable.
+/// probability 6e-7 when vectors are independent. Vectors that point into similar directions share the luck of the one
+/// rotation that codes them: they count as fewer (lib/src/validation/dependence.h), the intervals are wider, and a
+/// remark says so. Beyond that a fault must exceed what its check names as tolerable.
 
 /// One measured number beside the values that would be right.
 struct Measurement {
@@ -36,8 +38,9 @@ struct AuditResult {
 };
 
 struct DecodedOptions {
-  std::optional<int> bits;  ///< bits a coordinate; inferred from the directions when missing
-  std::size_t dim = 0;      ///< coordinates that were normalised and coded together; 0: the whole row
+  std::optional<int> bits;     ///< bits a coordinate; inferred from the directions when missing
+  std::size_t dim = 0;         ///< coordinates that were normalised and coded together; 0: the whole row
+  std::string name = "x_hat";  ///< of what is judged, in messages: a file
 };
 
 /// Reconstructions x_hat of the rows of x: distortion against the optimum and the converse, scale rule, tails. Names:
@@ -48,12 +51,13 @@ struct DecodedOptions {
 ///                 rounds of a structured rotation)
 ///   converse      better than any code of that many bits: more bits are in use
 ///   lost          nonzero vectors decoded to zero;   not-finite   NaN or infinite coordinates
-/// Throws InvalidArgument on a shape mismatch, no rows, fewer than 100 nonzero vectors, bits outside 1 to 8, or a dim
-/// that does not divide the columns or is below 8.
+/// Throws InvalidArgument for bits outside 1 to 8 or a dim that does not divide the columns or is below 8, InvalidInput
+/// on a shape mismatch or fewer than 100 nonzero vectors.
 AuditResult audit_decoded(MatrixView<const float> x, MatrixView<const float> x_hat, const DecodedOptions& options);
 
 struct EstimatorOptions {
-  std::optional<int> bits;  ///< total bits a coordinate; inferred when missing
+  std::optional<int> bits;      ///< total bits a coordinate; inferred when missing
+  std::string name = "scores";  ///< of what is judged, in messages: a file
 };
 
 /// Estimated inner products of queries (m, d) and keys (n, d), scores (m, n). The regression of scores on the true
@@ -63,7 +67,8 @@ struct EstimatorOptions {
 ///   sketch-constant   orthonormal sketch with the Gaussian constant sqrt(pi/2)/d: its correction is sqrt(d) too small
 ///   sketch-inert      the sketch adds nothing: slope 1 - D_{b-1}
 ///   slope, variance   biased, or noisier than any of the laws, for no known reason
-/// Throws InvalidArgument as audit_decoded.
+/// Throws InvalidArgument for bits outside 1 to 8; InvalidInput on a shape mismatch, fewer than 100 keys, 8 coordinates
+/// or a query, and when every true product is zero.
 AuditResult audit_estimator(MatrixView<const float> queries, MatrixView<const float> keys,
                             MatrixView<const float> scores, const EstimatorOptions& options);
 
