@@ -17,6 +17,7 @@ struct LeagueCommand {
   std::size_t queries = 100;
   std::string svg;  ///< file names begin with this: "league" makes league-distortion.svg, league-variance.svg
   std::string html;
+  std::string input;  ///< as of read_key_rows; empty: uniform vectors
   CommonOptions common;
 };
 

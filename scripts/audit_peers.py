@@ -5,7 +5,8 @@
     peers/bin/python scripts/audit_peers.py --orthant build/release/apps/orthant --out audits
 
 Optional: nothing else needs it, and a peer that is not installed is left out. Writes the arrays, one JSON report for each
-audit and summary.json into the folder. --vectors FILE.npy takes real vectors (normalised) in place of random ones.
+audit and summary.json into the folder. --vectors takes real vectors (rows of the last axis, normalised) in place of
+random ones: FILE.npy, or FILE.safetensors:TENSOR.
 """
 
 import argparse
@@ -17,6 +18,30 @@ import subprocess
 import sys
 
 import numpy as np
+
+
+def safetensor(path, name):
+    """One F32, F16 or BF16 tensor as float32."""
+    data = path.read_bytes()
+    start = 8 + int.from_bytes(data[:8], "little")
+    entry = json.loads(data[8:start])[name]
+    first, last = entry["data_offsets"]
+    raw = data[start + first:start + last]
+    if entry["dtype"] == "BF16":
+        flat = (np.frombuffer(raw, "<u2").astype(np.uint32) << 16).view(np.float32)
+    else:
+        flat = np.frombuffer(raw, {"F32": "<f4", "F16": "<f2"}[entry["dtype"]]).astype(np.float32)
+    return flat.reshape(entry["shape"])
+
+
+def real_units(text, most):
+    """At most `most` nonzero rows, evenly spread over the tensor."""
+    path, colon, name = text.partition(".safetensors:")
+    x = safetensor(pathlib.Path(path + ".safetensors"), name) if colon else np.load(text)
+    x = x.reshape(-1, x.shape[-1]).astype(np.float32)
+    norms = np.linalg.norm(x, axis=1, keepdims=True)
+    x = (x / np.where(norms > 0, norms, 1))[norms[:, 0] > 0]
+    return np.ascontiguousarray(x[np.linspace(0, len(x) - 1, min(most, len(x))).astype(int)])
 
 
 def random_units(rng, n, d):
@@ -42,11 +67,16 @@ def score_matrix(found, keys, queries):
     return scores
 
 
-def faiss_peers(keys, queries):
+def faiss_peers(keys, queries, isotropic):
     faiss = importlib.import_module("faiss")
     d, n = keys.shape[1], len(keys)
 
     def run(index):
+        # faiss leaves the rotation to the caller; vectors that are isotropic already need none.
+        if not isotropic:
+            rotation = faiss.RandomRotationMatrix(d, d)
+            rotation.init(12345)
+            index = faiss.IndexPreTransform(rotation, index)
         index.train(keys)
         index.add(keys)
         return score_matrix(index.search(queries, n), keys, queries), index.reconstruct_n(0, n)
@@ -68,7 +98,8 @@ def faiss_peers(keys, queries):
         yield f"IndexRaBitQ {bits}", bits, *run(index)
 
 
-def turbovec_peers(keys, queries):
+def turbovec_peers(keys, queries, isotropic):
+    del isotropic  # it rotates by itself
     turbovec = importlib.import_module("turbovec")
     for bits in (2, 3, 4):
         index = turbovec.TurboQuantIndex(keys.shape[1], bits)
@@ -76,7 +107,8 @@ def turbovec_peers(keys, queries):
         yield f"TurboQuantIndex {bits}", bits, score_matrix(index.search(queries, len(keys)), keys, queries), None
 
 
-def rabitqlib_peers(keys, queries):
+def rabitqlib_peers(keys, queries, isotropic):
+    del isotropic  # it rotates by itself
     rabitqlib = importlib.import_module("rabitqlib")
     n, d = keys.shape
     for fast in (False, True):
@@ -107,15 +139,14 @@ def main():
     parser.add_argument("--dim", type=int, default=128)
     parser.add_argument("--keys", type=int, default=3000)
     parser.add_argument("--queries", type=int, default=64)
-    parser.add_argument("--vectors", type=pathlib.Path)
+    parser.add_argument("--vectors", metavar="FILE")
     parser.add_argument("--seed", type=int, default=7)
     options = parser.parse_args()
 
     options.out.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(options.seed)
     if options.vectors:
-        keys = np.load(options.vectors).astype(np.float32)[:options.keys]
-        keys /= np.linalg.norm(keys, axis=1, keepdims=True)
+        keys = real_units(options.vectors, options.keys)
     else:
         keys = random_units(rng, options.keys, options.dim)
     queries = queries_for(rng, keys, options.queries)
@@ -129,7 +160,7 @@ def main():
         except importlib.metadata.PackageNotFoundError:
             print(f"{package}: not installed, left out", file=sys.stderr)
             continue
-        for name, bits, scores, decoded in peers(keys, queries):
+        for name, bits, scores, decoded in peers(keys, queries, isotropic=not options.vectors):
             stem = f"{package}-{name}".replace(" ", "-")
             for kind, array in (("estimator", scores), ("decoded", decoded)):
                 if array is None:

@@ -1,9 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "apps/run_app.h"
+#include "orthant/kv/npy.h"
 
 namespace orthant::apps {
 namespace {
@@ -48,11 +52,105 @@ TEST(VerifyCommand, RefusesBeforeAnythingRuns) {
                                                     {"verify", "--bits", "9"},
                                                     {"verify", "--until", "bored"},
                                                     {"verify", "--trials", "0"},
-                                                    {"verify", "--error", "2"}}) {
+                                                    {"verify", "--error", "2"},
+                                                    {"verify", "mse", "league"},
+                                                    {"verify", "mse", "--keys", "100"},
+                                                    {"verify", "mse", "--queries", "100"},
+                                                    {"verify", "mse", "--seeds", "3"},
+                                                    {"verify", "mse", "--svg", "plot"},
+                                                    {"verify", "figures", "--html", "page.html"},
+                                                    {"verify", "figures", "--trials", "100"},
+                                                    {"verify", "figures", "league"},
+                                                    {"verify", "league", "--keys", "9"},
+                                                    {"verify", "league", "--list"},
+                                                    {"verify", "league", "--trials", "100"},
+                                                    {"verify", "league", "--until", "decided"},
+                                                    {"verify", "league", "--error", "0.1"},
+                                                    {"verify", "league", "--rotation", "kac:4"},
+                                                    {"verify", "league", "--resume", "run.json"}}) {
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.code, kUsage) << arguments.back();
     EXPECT_FALSE(outcome.err.empty() && outcome.out.empty());
   }
+}
+
+TEST(VerifyCommand, ResumeNamesTheFileItRefuses) {
+  const fs::path path = fs::path(testing::TempDir()) / "verify_resume.json";
+  std::ofstream(path).close();
+  const std::vector<std::string> arguments = {"verify", "entropy", "--resume", path.string()};
+  const Outcome empty = run(arguments);
+  EXPECT_EQ(empty.code, kBadInput);
+  EXPECT_NE(empty.err.find(path.string() + ": content, got an empty file"), std::string::npos) << empty.err;
+  std::ofstream(path) << "{";
+  const Outcome broken = run(arguments);
+  EXPECT_EQ(broken.code, kBadInput);
+  EXPECT_NE(broken.err.find(path.string() + ": text, got"), std::string::npos) << broken.err;
+  fs::remove(path);
+}
+
+// The rows of a tensor take the place of random vectors; its width is d.
+TEST(VerifyCommand, TriesTheRowsOfATensor) {
+  const fs::path folder = fs::path(testing::TempDir()) / "verify_input";
+  fs::create_directories(folder);
+  const std::string path = (folder / "rows.npy").string();
+  std::vector<float> rows(24 * 16, 0.0F);
+  for (std::size_t i = 1; i < 24; ++i)
+    rows[16 * i + i % 16] = static_cast<float>(i);  // one-hot rows; the first is zero
+  const std::size_t shape[] = {2, 12, 16};
+  kv::write_npy<float>(path, shape, rows);
+  const std::string json = (folder / "v.json").string();
+  const Outcome outcome = run({"verify", "mse.theorem1", "pairs.bias", "--bits", "2", "--input", path, "--json", json});
+  EXPECT_EQ(outcome.code, kDone) << outcome.out << outcome.err;
+  EXPECT_NE(outcome.err.find("1 rows of zeros left out"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.out.find("each of 8 inputs"), std::string::npos);
+  const nlohmann::json report = nlohmann::json::parse(contents(json));
+  EXPECT_EQ(report["settings"]["dim"], 16);
+  EXPECT_EQ(report["inputs"].size(), 1U);
+  EXPECT_EQ(run({"verify", "mse", "--dim", "32", "--input", path}).code, kUsage);
+  const std::vector<std::string> league = {"verify",  "league", "--bits",    "2", "--input", path,
+                                           "--seeds", "2",      "--queries", "4", "--keys"};
+  const auto with = [](std::vector<std::string> arguments, std::vector<std::string> more) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  };
+  EXPECT_EQ(run(with(league, {"20", "--json", json})).code, kDone);
+  EXPECT_EQ(nlohmann::json::parse(contents(json))["settings"]["dim"], 16);
+  EXPECT_EQ(run(with(league, {"24"})).code, kUsage);  // one row of zeros is left out
+  EXPECT_EQ(run(with(league, {"20", "--dim", "16"})).code, kUsage);
+  EXPECT_EQ(run({"verify", "mse", "--input", (folder / "none.npy").string()}).code, kBadInput);
+  EXPECT_EQ(run({"verify", "mse", "--input", folder.string()}).code, kBadInput);
+  EXPECT_EQ(run({"verify", "mse", "--input", std::string(ORTHANT_DATA_DIR) + "/gemma3-270m-512.safetensors:no"}).code,
+            kBadInput);
+  rows[5] = std::numeric_limits<float>::quiet_NaN();
+  kv::write_npy<float>(path, shape, rows);
+  EXPECT_EQ(run({"verify", "mse", "--input", path}).code, kBadInput);
+  fs::remove_all(folder);
+}
+
+// prod is unbiased at every cosine; mse shrinks products by its 1 - D; every error is counted in a bin.
+TEST(FiguresCommand, HoldsWhatThePublishedFiguresShow) {
+  const fs::path path = fs::path(testing::TempDir()) / "figures.json";
+  const std::vector<std::string> arguments = {"verify",  "figures", "--dim",  "64", "--bits", "2",
+                                              "--seeds", "40",      "--keys", "50", "--json", path.string()};
+  EXPECT_EQ(run(arguments).code, kDone);
+  const nlohmann::json report = nlohmann::json::parse(contents(path));
+  ASSERT_EQ(report["rows"].size(), 2U);
+  EXPECT_NEAR(report["rows"][0]["distortion"].get<double>(), 0.1145, 0.002);  // D = 0.11453, sd/D = 0.18 of 2000
+  EXPECT_GT(report["rows"][1]["product_error"].get<double>(), report["rows"][0]["product_error"].get<double>());
+  for (const auto& e : report["errors"]) {
+    const bool prod = e["method"] == "turbo-prod";
+    const double bias = prod ? 0 : -0.1145 * e["cosine"].get<double>();
+    // Five standard errors of 2000 keys; the 40 sketches add a little.
+    EXPECT_NEAR(e["mean"].get<double>(), bias, 6 * std::sqrt(e["variance"].get<double>() / 2000)) << e;
+  }
+  std::int64_t count = 0;
+  for (const auto& bin : report["histograms"]) count += bin["count"].get<std::int64_t>();
+  EXPECT_EQ(count, 2 * 4 * 2000);
+  std::vector<std::string> threaded = arguments;
+  threaded.insert(threaded.end(), {"--threads", "3"});
+  EXPECT_EQ(run(threaded).code, kDone);
+  EXPECT_EQ(nlohmann::json::parse(contents(path)), report);
+  fs::remove(path);
 }
 
 TEST(LeagueCommand, ASmallLeague) {

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <limits>
+#include <string>
 
 #include "orthant/core/error.h"
 
@@ -32,6 +34,7 @@ TEST(Checkpoint, NumbersSurvive) {
 
 TEST(Checkpoint, RefusesWhatIsNotItsOwn) {
   EXPECT_THROW(parse_checkpoint(to_json(example()), "seed=2"), InvalidInput);
+  EXPECT_THROW(parse_checkpoint("", "seed=1"), InvalidInput);
   const std::string head = R"({"format":"orthant-checkpoint-1","key":"k","experiments":{"a":)";
   for (const std::string& text : {std::string("{"), std::string("[]"), std::string("{}"), std::string("null"),
                                   std::string(R"({"format":"x"})"), std::string(R"({"format":"orthant-checkpoint-1"})"),
@@ -51,6 +54,23 @@ TEST(Checkpoint, FileAppearsWhole) {
   EXPECT_EQ(read_checkpoint(path, "seed=1").experiments.size(), 1U);
   EXPECT_THROW(read_checkpoint(path, "other"), InvalidInput);
   std::filesystem::remove(path);
+}
+
+// An empty file is what a full disk leaves, not a new run; every message says which file it is about.
+TEST(Checkpoint, AnEmptyFileAndADirectoryAreRefusedByName) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "checkpoints";
+  std::filesystem::create_directories(folder);
+  const std::filesystem::path empty = folder / "empty.json";
+  std::ofstream(empty).close();
+  for (const std::filesystem::path& path : {empty, folder}) {
+    try {
+      read_checkpoint(path, "k");
+      ADD_FAILURE() << path;
+    } catch (const InvalidInput& error) {
+      EXPECT_TRUE(std::string(error.what()).starts_with(path.string())) << error.what();
+    }
+  }
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -141,6 +141,9 @@ TEST(Verify, FactsNeedNoTrials) {
   EXPECT_EQ(result.verdict, Verdict::kViolated);
   EXPECT_EQ(result.trials, 0U);
   EXPECT_EQ(result.interval_kind, "exact");
+  // What rounding may have done widens the interval: it now holds the target.
+  study.channels[0].rounding = 0.3;
+  EXPECT_EQ(verify({study}, {}, *workers)[0].verdict, Verdict::kUndecided);
 }
 
 TEST(Verify, GivesUpUndecidedAndRefusesNonsense) {

@@ -28,7 +28,7 @@ double from_value(const json& value) {
   if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
   if (text == "inf") return std::numeric_limits<double>::infinity();
   if (text == "-inf") return -std::numeric_limits<double>::infinity();
-  throw_invalid_input("checkpoint", "number", text, "a number, inf, -inf or nan");
+  throw json::other_error::create(501, "got " + text + ", expected a number, inf, -inf or nan", &value);
 }
 
 json to_values(const Moments& m) {
@@ -37,7 +37,9 @@ json to_values(const Moments& m) {
 }
 
 Moments moments_from(const json& value) {
-  if (value.size() != 5) throw_invalid_input("checkpoint", "moments", std::to_string(value.size()) + " values", "5");
+  if (value.size() != 5) {
+    throw json::other_error::create(501, std::to_string(value.size()) + " moments, expected 5", &value);
+  }
   return {value[0].get<std::uint64_t>(), from_value(value[1]), from_value(value[2]), from_value(value[3]),
           from_value(value[4])};
 }
@@ -60,22 +62,22 @@ std::string to_json(const Checkpoint& checkpoint) {
   return json{{"format", kFormat}, {"key", checkpoint.key}, {"experiments", experiments}}.dump() + "\n";
 }
 
-Checkpoint parse_checkpoint(const std::string& text, const std::string& key) {
+Checkpoint parse_checkpoint(const std::string& text, const std::string& key, const std::string& name) {
   Checkpoint checkpoint;
   checkpoint.key = key;
-  if (text.empty()) return checkpoint;
+  if (text.empty()) throw_invalid_input(name, "content", "an empty file", "a checkpoint, or no file at all");
   try {
     const json root = json::parse(text);
     if (root.at("format").get<std::string>() != kFormat) {
-      throw_invalid_input("checkpoint", "format", root.at("format").dump(), kFormat);
+      throw_invalid_input(name, "format", root.at("format").dump(), kFormat);
     }
     if (root.at("key").get<std::string>() != key) {
-      throw_invalid_input("checkpoint", "run", root.at("key").get<std::string>(), key);
+      throw_invalid_input(name, "checkpoint of another run", root.at("key").get<std::string>(), key);
     }
-    for (const auto& [name, value] : root.at("experiments").items()) {
+    for (const auto& [study, value] : root.at("experiments").items()) {
       Progress progress;
       if (!value.at("blocks").is_number_unsigned()) {
-        throw_invalid_input("checkpoint", "blocks", value.at("blocks").dump(), "a whole number");
+        throw_invalid_input(name, "blocks", value.at("blocks").dump(), "a whole number");
       }
       progress.blocks = value.at("blocks").get<std::uint64_t>();
       for (const json& m : value.at("channels")) progress.channels.push_back(moments_from(m));
@@ -84,10 +86,10 @@ Checkpoint parse_checkpoint(const std::string& text, const std::string& key) {
         for (const json& x : state) values.push_back(from_value(x));
         progress.sequences.push_back(std::move(values));
       }
-      checkpoint.experiments.emplace(name, std::move(progress));
+      checkpoint.experiments.emplace(study, std::move(progress));
     }
   } catch (const json::exception& error) {
-    throw_invalid_input("checkpoint", "text", json_reason(error.what()), kFormat);
+    throw_invalid_input(name, "text", json_reason(error.what()), kFormat);
   }
   return checkpoint;
 }
@@ -97,8 +99,9 @@ void write_checkpoint(const std::filesystem::path& path, const Checkpoint& check
 }
 
 Checkpoint read_checkpoint(const std::filesystem::path& path, const std::string& key) {
-  if (!std::filesystem::exists(path)) return parse_checkpoint("", key);
-  return parse_checkpoint(read_file(path, kLargestFile), key);
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return {key, {}};
+  return parse_checkpoint(read_file(path, kLargestFile), key, path.string());
 }
 
 }  // namespace orthant::montecarlo

@@ -1,9 +1,13 @@
 #include "orthant/validation/claims.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "orthant/codebook/lloyd_max.h"
 #include "orthant/core/error.h"
 #include "orthant/quantizer/make_quantizer.h"
+#include "orthant/transform/make_rotation.h"
+#include "orthant/validation/test_vectors.h"
 #include "validation/studies.h"
 
 namespace orthant::validation {
@@ -31,14 +35,41 @@ SubjectMaker shipped_subjects() {
   };
 }
 
+RotationMaker shipped_rotations() {
+  return [](const std::string& rotation, std::size_t dim, std::uint64_t seed, std::uint64_t index) {
+    return transform::make_rotation(rotation, dim, seed, index);
+  };
+}
+
+BookMaker shipped_books() {
+  return [](std::int64_t dim, int bits) { return codebook::sphere_codebook(dim, bits); };
+}
+
+namespace {
+
+void require_unit_keys(const Matrix<float>& keys, std::int64_t dim) {
+  require_size("claim_registry", "columns of the keys", keys.cols(), static_cast<std::size_t>(dim));
+  if (keys.rows() == 0) throw InvalidArgument("claim_registry: got no keys, expected at least one");
+  for (std::size_t i = 0; i < keys.rows(); ++i) {
+    const double square = dot(keys.row(i), keys.row(i));
+    if (!(std::abs(square - 1) < 2e-5)) {
+      throw_invalid_argument("claim_registry", "key " + std::to_string(i), "|x|^2 = " + std::to_string(square), "1");
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<Study> claim_registry(const ClaimOptions& options) {
   if (options.dim < 8) throw_invalid_argument("claim_registry", "dim", std::to_string(options.dim), "8 or more");
   for (const int b : options.bits) {
     if (b < 1 || b > 8) throw_invalid_argument("claim_registry", "bits", std::to_string(b), "1 to 8");
   }
+  if (options.keys != nullptr) require_unit_keys(*options.keys, options.dim);
   std::vector<Study> studies;
   add_coordinate_studies(options, studies);
   add_mse_studies(options, studies);
+  add_pair_studies(options, studies);
   add_lower_bound_studies(options, studies);
   add_structured_rotation_studies(options, studies);
   add_prod_studies(options, studies);

@@ -5,6 +5,7 @@
 #include "orthant/bounds/turboquant.h"
 #include "validation/inner_product_errors.h"
 #include "validation/studies.h"
+#include "validation/trial_keys.h"
 
 namespace orthant::validation {
 
@@ -23,14 +24,15 @@ void add_crossover_studies(const ClaimOptions& options, std::vector<Study>& stud
   const double above = (1 + threshold) / 2;
 
   Study study;
-  const std::string tail = ",norm=f32,rotation=" + options.rotation;
   study.experiment = {
       "crossover", 2,
-      [=, subject = options.subject, seed = options.seed](std::uint64_t t, RngStream& rng, std::span<double> out) {
-        const auto first = subject("turbo-mse:2" + tail, d, seed, t);
-        const auto second = subject("turbo-prod:2,sketch=gaussian" + tail, d, seed, t);
+      [=, mse = TrialSubject(options, "turbo-mse:2,norm=f32", TrialSubject::Maps::kRotation),
+       prod = TrialSubject(options, "turbo-prod:2,sketch=gaussian,norm=f32", TrialSubject::Maps::kSketch)](
+          std::uint64_t t, RngStream& rng, std::span<double> out) {
+        const auto first = mse(t);
+        const auto second = prod(t);
         Matrix<float> x(1, d);
-        rng.fill_unit_vector(x.row(0));
+        draw_key(options, rng, x.row(0));
         CodedRows by_mse(*first, x.view());
         CodedRows by_prod(*second, x.view());
         std::size_t channel = 0;

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <optional>
+#include <numeric>
 
 #include "orthant/bounds/converse.h"
 #include "orthant/core/error.h"
@@ -26,11 +26,25 @@ struct Data {
   std::vector<std::size_t> nearest;  // of each query
 };
 
+void fill_keys(const LeagueOptions& options, RngStream& rng, Matrix<float>& keys) {
+  if (options.vectors == nullptr) {
+    for (std::size_t i = 0; i < keys.rows(); ++i) rng.fill_unit_vector(keys.row(i));
+    return;
+  }
+  // The first steps of a shuffle (Fisher & Yates 1938).
+  std::vector<std::size_t> order(options.vectors->rows());
+  std::iota(order.begin(), order.end(), 0U);
+  for (std::size_t i = 0; i < keys.rows(); ++i) {
+    std::swap(order[i], order[i + static_cast<std::size_t>(rng.below(order.size() - i))]);
+    std::ranges::copy(options.vectors->row(order[i]), keys.row(i).begin());
+  }
+}
+
 Data data_of(const LeagueOptions& options, std::size_t repetition) {
   Data data{Matrix<float>(options.keys, options.dim), Matrix<float>(options.queries, options.dim),
             Matrix<double>(options.queries, options.keys), std::vector<std::size_t>(options.queries)};
   RngStream rng(options.seed, claim_domain("league"), repetition);
-  for (std::size_t i = 0; i < options.keys; ++i) rng.fill_unit_vector(data.keys.row(i));
+  fill_keys(options, rng, data.keys);
   for (std::size_t i = 0; i < options.queries; ++i) {
     correlated_query(data.keys.row(i % options.keys), kCosine, rng, data.queries.row(i));
     double best = -std::numeric_limits<double>::infinity();
@@ -112,15 +126,19 @@ Spread spread(const std::vector<double>& results, std::size_t number) {
 
 std::vector<std::string> league_methods(std::size_t dim, int bits) {
   const std::string b = ':' + std::to_string(bits);
-  std::vector<std::string> methods = {
-      "turbo-mse" + b, "turbo-prod" + b,          "turbo-prod" + b + ",sketch=orthogonal",
-      "eden" + b,      "eden" + b + ",scale=mse", "rabitq" + b};
-  if (bits == 1) methods.push_back("qjl:" + std::to_string(dim));
+  std::vector<std::string> methods = {"turbo-mse" + b,
+                                      "turbo-prod" + b,
+                                      "turbo-prod" + b + ",sketch=orthogonal",
+                                      "turbo-prod" + b + ",sketch=hadamard",
+                                      "eden" + b,
+                                      "eden" + b + ",scale=mse",
+                                      "rabitq" + b,
+                                      "qjl:" + std::to_string(static_cast<std::size_t>(bits) * dim)};
   methods.push_back("uniform" + b + ",axis=token,group=" + std::to_string(dim) + ",rotation=haar");
   const auto add = [&](std::initializer_list<const char*> more) {
     for (const char* name : more) methods.push_back(std::string(name) + ",rotation=haar");
   };
-  if (bits == 4) add({"q4_0", "iq4_nl", "mxfp4", "nvfp4,scale=token"});
+  if (bits == 4) add({"polar:4", "q4_0", "iq4_nl", "mxfp4", "nvfp4,scale=token"});
   if (bits == 5) add({"q5_0"});
   if (bits == 8) add({"q8_0", "fp8:e4m3,scale=token"});
   return methods;
@@ -130,6 +148,13 @@ std::vector<LeagueRow> run_league(const LeagueOptions& options, montecarlo::Work
                                   const std::function<void(std::size_t, std::size_t)>& progress) {
   if (options.seeds == 0 || options.queries == 0 || options.keys < 10) {
     throw InvalidArgument("league: expected a seed, a query and 10 keys at least");
+  }
+  if (options.vectors != nullptr) {
+    require_size("league", "columns of the vectors", options.vectors->cols(), options.dim);
+    if (options.vectors->rows() < options.keys) {
+      throw_invalid_argument("league", "keys", std::to_string(options.keys),
+                             "at most the " + std::to_string(options.vectors->rows()) + " vectors there are");
+    }
   }
   struct Entrant {
     std::string method;
@@ -163,6 +188,7 @@ std::vector<LeagueRow> run_league(const LeagueOptions& options, montecarlo::Work
     row.nominal_bits = entrant.bits;
     row.true_bits = 8.0 * static_cast<double>(entrant.bytes) / static_cast<double>(options.dim);
     row.converse = bounds::cap_converse(static_cast<std::int64_t>(options.dim), row.true_bits);
+    row.variance_floor = bounds::unbiased_floor(row.converse);
     row.distortion = spread(results, kDistortion);
     row.slope = spread(results, kSlope);
     row.variance = spread(results, kVariance);

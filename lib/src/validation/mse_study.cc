@@ -8,6 +8,7 @@
 #include "orthant/bounds/turboquant.h"
 #include "validation/coded_vector.h"
 #include "validation/studies.h"
+#include "validation/trial_keys.h"
 
 namespace orthant::validation {
 namespace {
@@ -32,40 +33,46 @@ struct ErrorChannels {
   std::size_t inputs;
   std::size_t mean() const { return inputs; }
   std::size_t alignment() const { return inputs + 1; }
+  std::size_t norm() const { return inputs + 2; }
   // Repeats, so that the same number can be enclosed by another kind of interval.
-  std::size_t mean_again() const { return inputs + 2; }
-  std::size_t first_again() const { return inputs + 3; }
-  std::size_t count() const { return inputs + 4; }
+  std::size_t mean_again() const { return inputs + 3; }
+  std::size_t first_again() const { return inputs + 4; }
+  std::size_t count() const { return inputs + 5; }
 };
 
-ErrorChannels error_channels(std::int64_t d) {
-  return ErrorChannels(hard_vectors(static_cast<std::size_t>(d)).names.size() + 1);
+/// The hard vectors, a random one, and a row of the user's tensor if there is one.
+ErrorChannels error_channels(const ClaimOptions& options) {
+  return ErrorChannels(hard_vectors(static_cast<std::size_t>(options.dim)).names.size() + 1 +
+                       (options.keys != nullptr ? 1 : 0));
 }
 
-/// Squared errors of the hard vectors and of one random vector under a fresh rotation; their mean, and the mean of
-/// <x_hat, x>.
+/// Squared errors of every input under a fresh rotation; their mean, and the means of <x_hat, x> and of |x - x_hat|.
 montecarlo::Experiment squared_errors(const std::string& name, const std::string& method, const ClaimOptions& options) {
   const auto d = static_cast<std::size_t>(options.dim);
   const auto hard = std::make_shared<const HardVectors>(hard_vectors(d));
-  const ErrorChannels at = error_channels(options.dim);
-  return {name, at.count(),
-          [=, subject = options.subject, seed = options.seed](std::uint64_t t, RngStream& rng, std::span<double> out) {
-            const auto quantizer = subject(method, d, seed, t);
+  const ErrorChannels at = error_channels(options);
+  return {name, at.count(), [=](std::uint64_t t, RngStream& rng, std::span<double> out) {
+            const auto quantizer = options.subject(method, d, options.seed, t);
             const std::size_t n = at.inputs;
+            const std::size_t fixed = hard->names.size();
             Matrix<float> x(n, d);
-            for (std::size_t i = 0; i + 1 < n; ++i) std::ranges::copy(hard->rows.row(i), x.row(i).begin());
-            rng.fill_unit_vector(x.row(n - 1));
+            for (std::size_t i = 0; i < fixed; ++i) std::ranges::copy(hard->rows.row(i), x.row(i).begin());
+            rng.fill_unit_vector(x.row(fixed));
+            if (fixed + 1 < n) draw_key(options, rng, x.row(fixed + 1));
             CodedRows coded(*quantizer, x.view());
             const Matrix<float> x_hat = coded.decoded();
             double error = 0;
             double alignment = 0;
+            double norm = 0;
             for (std::size_t i = 0; i < n; ++i) {
               out[i] = squared_distance(x.row(i), x_hat.row(i));
               error += out[i];
+              norm += std::sqrt(out[i]);
               alignment += dot(x.row(i), x_hat.row(i));
             }
             out[at.mean()] = out[at.mean_again()] = error / static_cast<double>(n);
             out[at.alignment()] = alignment / static_cast<double>(n);
+            out[at.norm()] = norm / static_cast<double>(n);
             out[at.first_again()] = out[0];
           }};
 }
@@ -76,7 +83,10 @@ std::vector<Channel> enclosures(const ErrorChannels& at, int bits, double worst,
   for (std::size_t c = 0; c < at.count(); ++c) {
     const bool error = c <= at.mean() && bits <= 4;
     channels.push_back(error ? bounded("|x - x_hat|^2", 0, worst, expected, {4000, spread})
-                             : asymptotic(c == at.alignment() ? "<x_hat, x>" : "|x - x_hat|^2", 4000));
+                             : asymptotic(c == at.alignment() ? "<x_hat, x>"
+                                          : c == at.norm()    ? "|x - x_hat|"
+                                                              : "|x - x_hat|^2",
+                                          4000));
   }
   return channels;
 }
@@ -91,7 +101,7 @@ std::vector<std::size_t> first(std::size_t n) {
 
 void add_mse_studies(const ClaimOptions& options, std::vector<Study>& studies) {
   const CoordinateLaw law = CoordinateLaw::sphere(options.dim);
-  const ErrorChannels at = error_channels(options.dim);
+  const ErrorChannels at = error_channels(options);
   for (const int b : options.bits) {
     const std::vector<double> levels = bounds::optimal_levels(law, b);
     const bounds::MseMoments m = bounds::mse_moments(options.dim, levels);
@@ -119,8 +129,8 @@ void add_mse_studies(const ClaimOptions& options, std::vector<Study>& studies) {
     claim.valid_for = "d >= 2, every x, Haar rotations";
     add("distortion", "E|x - x_hat|^2 = d C(f_d, b)", Form::kExact, Relation::kEquals, m.distortion, {at.mean_again()},
         0.02 * m.distortion);
-    add("theorem1", "E|x - x_hat|^2 <= sqrt(3) pi/2 4^-b, each of 7 inputs", Form::kPrinted, Relation::kAtMost,
-        bounds::theorem1(b), first(at.inputs));
+    add("theorem1", "E|x - x_hat|^2 <= sqrt(3) pi/2 4^-b, each of " + std::to_string(at.inputs) + " inputs",
+        Form::kPrinted, Relation::kAtMost, bounds::theorem1(b), first(at.inputs));
     add("theorem1-sqrt-3pi", "E|x - x_hat|^2 <= sqrt(3 pi)/2 4^-b", Form::kMisprint, Relation::kAtMost,
         bounds::theorem1_misprint_root(b), {at.mean()});
     add("theorem1-3pi", "E|x - x_hat|^2 <= 3 pi/2 4^-b", Form::kMisprint, Relation::kAtMost,
@@ -129,6 +139,11 @@ void add_mse_studies(const ClaimOptions& options, std::vector<Study>& studies) {
       add("theorem1-refined", "E|x - x_hat|^2 <= the small-b value", Form::kPrinted, Relation::kAtMost, *refined,
           {at.mean_again()});
     }
+    claim.exact.reset();
+    claim.source = std::string(kTurboQuant) + ", section 3.2";
+    add("residual-norm", "E|x - x_hat| = sqrt(C(f_d, b))", Form::kPrinted, Relation::kEquals,
+        std::sqrt(m.distortion / static_cast<double>(options.dim)), {at.norm()}, 0.05 * std::sqrt(m.distortion));
+    claim.exact = m.distortion;
     claim.valid_for = "d >= 2, any code of b d bits";
     claim.source = "cap converse, exact at finite d";
     add("converse", "E|x - x_hat|^2 >= 1 - rho^2 of the cap of measure 2^-bd", Form::kCorrected, Relation::kAtLeast,
@@ -186,7 +201,7 @@ void add_lower_bound_studies(const ClaimOptions& options, std::vector<Study>& st
 }
 
 void add_structured_rotation_studies(const ClaimOptions& options, std::vector<Study>& studies) {
-  const ErrorChannels at = error_channels(options.dim);
+  const ErrorChannels at = error_channels(options);
   const CoordinateLaw law = CoordinateLaw::sphere(options.dim);
   const bool power_of_two = (options.dim & (options.dim - 1)) == 0;
   for (const int b : options.bits) {
@@ -202,8 +217,9 @@ void add_structured_rotation_studies(const ClaimOptions& options, std::vector<St
       study.channels = enclosures(at, b, worst, d, d / 3);
       Claim claim;
       claim.source = std::string(kTurboQuant) + ", Theorem 1, with a structured rotation";
-      claim.valid_for = rotation == "hadamard:1" ? "stated for Haar rotations; no worst case for one round"
-                                                 : "no proof for every x; checked on 7 inputs";
+      claim.valid_for = rotation == "hadamard:1"
+                            ? std::string("stated for Haar rotations; no worst case for one round")
+                            : "no proof for every x; checked on " + std::to_string(at.inputs) + " inputs";
       claim.form = Form::kPrinted;
       claim.relation = Relation::kAtMost;
       claim.target = bounds::theorem1(b);
@@ -224,6 +240,8 @@ void add_structured_rotation_studies(const ClaimOptions& options, std::vector<St
         claim.exact = flat;
         claim.margin = 0.02 * flat;
         claim.channels = {at.first_again()};
+        // The same value in every trial, up to the rounding of x_hat: 2 |x - x_hat| times 4 eps |x_hat|, eps = 2^-24.
+        study.channels[at.first_again()].rounding = 8 * 0x1p-24 * std::sqrt(flat);
         study.claims.push_back(claim);
       }
       studies.push_back(std::move(study));

@@ -44,6 +44,7 @@ inline Channel fact(std::string name, double value) {
 /// One file each; every one appends its studies.
 void add_coordinate_studies(const ClaimOptions& options, std::vector<Study>& studies);
 void add_mse_studies(const ClaimOptions& options, std::vector<Study>& studies);
+void add_pair_studies(const ClaimOptions& options, std::vector<Study>& studies);
 void add_lower_bound_studies(const ClaimOptions& options, std::vector<Study>& studies);
 void add_structured_rotation_studies(const ClaimOptions& options, std::vector<Study>& studies);
 void add_prod_studies(const ClaimOptions& options, std::vector<Study>& studies);

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "orthant/core/error.h"
-#include "orthant/core/input_file.h"
 #include "orthant/core/version.h"
 #include "orthant/montecarlo/checkpoint.h"
 
@@ -71,10 +70,10 @@ class Run {
     return progress;
   }
 
-  void restore(const montecarlo::Progress& progress) {
+  void restore(const montecarlo::Progress& progress, const std::string& name) {
     if (progress.channels.size() != moments_.size() || progress.sequences.size() != moments_.size()) {
-      throw_invalid_input("checkpoint", "channels of " + study_.experiment.name,
-                          std::to_string(progress.channels.size()), std::to_string(moments_.size()));
+      throw_invalid_input(name, "channels of " + study_.experiment.name, std::to_string(progress.channels.size()),
+                          std::to_string(moments_.size()));
     }
     blocks_ = progress.blocks;
     moments_ = progress.channels;
@@ -88,7 +87,9 @@ class Run {
     double worst_excess = -std::numeric_limits<double>::infinity();
     for (const std::size_t c : claim.channels) {
       const double mean = is_fact(study_.channels[c]) ? study_.channels[c].value : moments_[c].mean();
-      const Interval in = is_fact(study_.channels[c]) ? Interval{mean, mean} : sequences_[c]->interval();
+      Interval in = is_fact(study_.channels[c]) ? Interval{mean, mean} : sequences_[c]->interval();
+      in.lower -= study_.channels[c].rounding;
+      in.upper += study_.channels[c].rounding;
       worst.verdict = combine(worst.verdict, judge(in, claim.relation, claim.target, claim.margin));
       const double above = mean - claim.target;
       const double excess = claim.relation == Relation::kAtMost    ? above
@@ -118,10 +119,22 @@ class Run {
   bool random_ = false;
 };
 
-/// The checkpoint of an earlier run; nothing when there is none yet.
-std::string read_text(const std::filesystem::path& path) {
-  constexpr std::size_t kLargestFile = std::size_t{1} << 30;
-  return std::filesystem::exists(path) ? read_file(path, kLargestFile) : std::string();
+/// The checkpoint of the root, on every rank; so is what is wrong with it, lest the others wait for a rank that is
+/// gone.
+montecarlo::Checkpoint shared_checkpoint(const std::filesystem::path& path, const std::string& key,
+                                         montecarlo::Workers& workers) {
+  constexpr char kRefused = '!';
+  std::string text;
+  if (workers.root()) {
+    try {
+      text = montecarlo::to_json(montecarlo::read_checkpoint(path, key));
+    } catch (const Error& error) {
+      text = kRefused + std::string(error.what());
+    }
+  }
+  text = workers.broadcast(text);
+  if (text.front() == kRefused) throw InvalidInput(text.substr(1));
+  return montecarlo::parse_checkpoint(text, key, path.string());
 }
 
 }  // namespace
@@ -142,17 +155,14 @@ std::vector<ClaimResult> verify(const std::vector<Study>& studies, const VerifyO
   checkpoint.key = "orthant " + std::string(version()) + " seed=" + std::to_string(options.seed) +
                    " channels=" + std::to_string(channels) + " error=" + std::to_string(options.family_error) + ' ' +
                    options.key;
-  if (keep) {
-    const std::string text = workers.broadcast(workers.root() ? read_text(options.resume) : std::string());
-    checkpoint = montecarlo::parse_checkpoint(text, checkpoint.key);
-  }
+  if (keep) checkpoint = shared_checkpoint(options.resume, checkpoint.key, workers);
 
   std::vector<ClaimResult> results;
   for (const Study& study : studies) {
     const std::string& name = study.experiment.name;
     Run run(study, alpha);
     if (const auto saved = checkpoint.experiments.find(name); saved != checkpoint.experiments.end()) {
-      run.restore(saved->second);
+      run.restore(saved->second, options.resume.string());
     }
     while (run.random() && run.blocks() * montecarlo::kBlockTrials < most &&
            (options.trials.has_value() || run.decided() < study.claims.size())) {

@@ -27,11 +27,11 @@ struct Checkpoint {
 /// JSON; numbers survive unchanged. Throws InvalidArgument when the file cannot be created, Error when it cannot be
 /// written.
 void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
-/// Throws InvalidInput when the file is not a checkpoint or belongs to a run with another key.
-/// A file that does not exist is an empty checkpoint.
+/// Throws InvalidInput, naming the file, when it is no checkpoint (an empty file is none) or belongs to a run with
+/// another key. A file that does not exist is an empty checkpoint.
 Checkpoint read_checkpoint(const std::filesystem::path& path, const std::string& key);
-/// The same from text, for fuzzing and for ranks that cannot see the file.
-Checkpoint parse_checkpoint(const std::string& text, const std::string& key);
+/// The same from text, for fuzzing and for ranks that cannot see the file; `name` stands for the path in messages.
+Checkpoint parse_checkpoint(const std::string& text, const std::string& key, const std::string& name = "checkpoint");
 std::string to_json(const Checkpoint& checkpoint);
 
 }  // namespace orthant::montecarlo

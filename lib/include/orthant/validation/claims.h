@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "orthant/core/matrix_view.h"
 #include "orthant/validation/study.h"
 #include "orthant/validation/subject.h"
 
@@ -13,12 +15,16 @@ struct ClaimOptions {
   std::vector<int> bits = {1, 2, 3, 4};
   std::uint64_t seed = 1;
   std::string rotation = "haar";  ///< of the claims that are made for Haar rotations
+  /// Unit rows of dim columns that take the place of uniform vectors as keys: a user's tensor. Null: uniform vectors.
+  std::shared_ptr<const Matrix<float>> keys;
   SubjectMaker subject = shipped_subjects();
+  RotationMaker rotations = shipped_rotations();
+  BookMaker book = shipped_books();
 };
 
 /// Every claim that is checked, in the order in which it is printed. Building the list runs no trial, but computes the
 /// exact values that the claims refer to (about a second at 8 bits).
-/// Throws InvalidArgument unless dim >= 8 and 1 <= bits <= 8.
+/// Throws InvalidArgument unless dim >= 8, 1 <= bits <= 8 and keys, if any, are unit rows (within 1e-5) of dim columns.
 std::vector<Study> claim_registry(const ClaimOptions& options);
 
 /// The studies that hold one of the claims named, with these claims only. A name is an id ("mse.theorem1.b2") or the

@@ -49,7 +49,8 @@ struct Channel {
   double lower = 0;
   double upper = std::numeric_limits<double>::infinity();
   montecarlo::Plan plan{};
-  double value = 0;  ///< of a fact
+  double value = 0;     ///< of a fact
+  double rounding = 0;  ///< what float arithmetic may add to the mean: the interval is wider by that on either side
 };
 
 /// Claims that are settled by the same trials (or, when every channel is a fact, by none).
