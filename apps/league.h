@@ -14,7 +14,7 @@ struct LeagueCommand {
   std::vector<int> bits;
   std::size_t seeds = 10;
   std::size_t keys = 2000;
-  std::size_t queries = 100;
+  std::size_t queries = 200;
   std::string svg;  ///< file names begin with this: "league" makes league-distortion.svg, league-variance.svg
   std::string html;
   std::string input;  ///< as of read_key_rows; empty: uniform vectors

@@ -137,7 +137,7 @@ Run add_verify(CLI::App& app) {
   CLI::Option* keys =
       command->add_option("--keys", options->keys, "Vectors: league 2000, figures 64")->check(CLI::Range(1, 1000000));
   CLI::Option* queries = command->add_option("--queries", options->league.queries, "league: queries")
-                             ->check(CLI::Range(1, 100000))
+                             ->check(CLI::Range(2, 100000))
                              ->capture_default_str();
   options->not_of_claims = {svg, seeds, keys, queries};
   options->not_of_league = {list, rotation, until, trials, error, resume};

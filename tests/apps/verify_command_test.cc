@@ -8,6 +8,7 @@
 
 #include "apps/run_app.h"
 #include "orthant/kv/npy.h"
+#include "test_paths.h"
 
 namespace orthant::apps {
 namespace {
@@ -119,8 +120,8 @@ TEST(VerifyCommand, TriesTheRowsOfATensor) {
   EXPECT_EQ(run(with(league, {"20", "--dim", "16"})).code, kUsage);
   EXPECT_EQ(run({"verify", "mse", "--input", (folder / "none.npy").string()}).code, kBadInput);
   EXPECT_EQ(run({"verify", "mse", "--input", folder.string()}).code, kBadInput);
-  EXPECT_EQ(run({"verify", "mse", "--input", std::string(ORTHANT_DATA_DIR) + "/gemma3-270m-512.safetensors:no"}).code,
-            kBadInput);
+  const std::string dump = (data_dir() / "gemma3-270m-512.safetensors").string();
+  EXPECT_EQ(run({"verify", "mse", "--input", dump + ":no-such-tensor"}).code, kBadInput);
   rows[5] = std::numeric_limits<float>::quiet_NaN();
   kv::write_npy<float>(path, shape, rows);
   EXPECT_EQ(run({"verify", "mse", "--input", path}).code, kBadInput);

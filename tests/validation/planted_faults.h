@@ -8,12 +8,12 @@
 
 namespace orthant::validation {
 
-/// A quantizer whose errors are multiplied: x_hat = x + errors (x_hat' - x), estimate = slope (<q, x> + errors (own
-/// estimate - <q, x>)). The packed bytes hold the vector itself behind the code, so that the truth is known.
+/// A quantizer whose errors are multiplied: x_hat = x + decoding (own x_hat - x), estimate = slope (<q, x> + estimates
+/// (own estimate - <q, x>)). The packed bytes hold the vector itself behind the code, so that the truth is known.
 class Faulty final : public quantizer::VectorQuantizer {
  public:
-  Faulty(std::unique_ptr<quantizer::VectorQuantizer> own, double errors, double slope)
-      : own_(std::move(own)), errors_(errors), slope_(slope) {}
+  Faulty(std::unique_ptr<quantizer::VectorQuantizer> own, double decoding, double estimates, double slope)
+      : own_(std::move(own)), decoding_(decoding), estimates_(estimates), slope_(slope) {}
 
   std::size_t dim() const override { return own_->dim(); }
   std::size_t bytes_per_vector() const override { return own_->bytes_per_vector() + 4 * dim(); }
@@ -27,18 +27,20 @@ class Faulty final : public quantizer::VectorQuantizer {
 
  private:
   std::unique_ptr<quantizer::VectorQuantizer> own_;
-  double errors_;
+  double decoding_;
+  double estimates_;
   double slope_;
 };
 
 /// What is wrong, and with which methods: those whose string begins with `methods`.
 struct Fault {
   std::string methods = {};
-  double errors = 1;
+  double decoding = 1;
+  double estimates = 1;
   double slope = 1;
   std::string replace = {};   ///< another method instead
   std::string rotation = {};  ///< of the claims about a rotation itself
-  bool uniform_book = false;
+  double levels = 1;          ///< factor on the levels of the claims about a codebook itself
 };
 
 /// The shipped quantizers with one fault.

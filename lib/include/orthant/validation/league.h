@@ -20,7 +20,7 @@ struct LeagueOptions {
   std::uint64_t seed = 1;
   std::size_t seeds = 10;     ///< independent repetitions, data and random maps fresh in each
   std::size_t keys = 2000;    ///< uniform unit vectors
-  std::size_t queries = 100;  ///< each correlated with one key, cosine 0.7, and random otherwise
+  std::size_t queries = 200;  ///< every other one has cosine 0.7 with a key, the rest are uniform or rows left over
   /// Unit rows to draw the vectors from, different ones within a seed: a user's tensor. Null: uniform unit vectors.
   std::shared_ptr<const Matrix<float>> vectors;
   SubjectMaker subject = shipped_subjects();
@@ -52,9 +52,10 @@ struct LeagueRow {
 /// rate.
 std::vector<std::string> league_methods(std::size_t dim, int bits);
 
-/// Throws InvalidArgument for no seed or query, fewer than 10 keys, vectors of another dimension or fewer than keys.
-/// Runs the league; rows in the order of bits, then of league_methods. A method that refuses the dimension is left out.
-/// `progress` is called on the root with the rows done and all. All but encode_ns is the same for any workers.
+/// Throws InvalidArgument for no seed, fewer than two queries or 10 keys, vectors of another dimension or fewer than
+/// keys. Runs the league; rows in the order of bits, then of league_methods. A method that refuses the dimension is
+/// left out. `progress` is called on the root with the rows done and all. All but encode_ns is the same for any
+/// workers.
 std::vector<LeagueRow> run_league(const LeagueOptions& options, montecarlo::Workers& workers,
                                   const std::function<void(std::size_t, std::size_t)>& progress = {});
 
