@@ -47,6 +47,9 @@ TEST(OrthogonalSketch, RepairRemovesTheBias) {
   EXPECT_NEAR(64 * raw.perpendicular, std::numbers::pi / 2 - 1, 1e-14);
   EXPECT_EQ(repaired.factor, 1);
   EXPECT_LT(repaired.parallel, raw.parallel);
+  // d = 2: E||u||_1 = 4 / pi, so the bias is 2 / sqrt(pi) and the repair divides the variance by 4 / pi.
+  EXPECT_NEAR(orthogonal_sketch(2, false).factor, 2 / std::sqrt(std::numbers::pi), 1e-15);
+  EXPECT_NEAR(orthogonal_sketch(2, true).perpendicular, (std::numbers::pi / 2 - 1) / 2 * std::numbers::pi / 4, 1e-15);
   // d = 1: the sign is the vector, and the repaired estimate is exact.
   EXPECT_NEAR(orthogonal_sketch(1, true).parallel, 0, 1e-15);
 }
