@@ -123,6 +123,33 @@ TEST(FastRotation, EveryCoordinateIsSpreadOverEveryOther) {
   }
 }
 
+TEST(FastRotation, MatchingsOfRandomPlanesAreUniform) {
+  // The partner of coordinate 0 over 10000 seeds: chi-square with 126 degrees of freedom within [70, 200] (below 1e-5
+  // outside), and an even partner as often as 63 of 127 times. A generator whose low bits have short periods fails
+  // both.
+  constexpr std::size_t kDim = 128;
+  std::vector<double> counts(kDim, 0.0);
+  double even = 0;
+  for (std::uint64_t seed = 0; seed < 10000; ++seed) {
+    FastRotation rotation(kDim, "one matching", "");
+    RngStream rng(seed, Domain::kRotation, 0);
+    rotation.add_random_planes(rng);
+    std::vector<double> x(kDim, 0.0);
+    x[0] = 1;
+    rotation.rotate(x);
+    const auto partner =
+        static_cast<std::size_t>(std::find_if(x.begin() + 1, x.end(), [](double v) { return v != 0; }) - x.begin());
+    ASSERT_LT(partner, kDim) << "an angle of exactly zero";
+    ++counts[partner];
+    even += partner % 2 == 0 ? 1 : 0;
+  }
+  double chi_square = 0;
+  for (std::size_t k = 1; k < kDim; ++k) chi_square += std::pow(counts[k] - 10000.0 / 127, 2) / (10000.0 / 127);
+  EXPECT_GT(chi_square, 70);
+  EXPECT_LT(chi_square, 200);
+  EXPECT_NEAR(even / 10000, 63.0 / 127, 0.02);  // 4 standard errors
+}
+
 TEST(FastRotation, RefusesImpossibleRequests) {
   EXPECT_THROW(randomized_hadamard(8, 0, 1), InvalidArgument);
   EXPECT_THROW(randomized_hadamard(0, 1, 1), InvalidArgument);
