@@ -24,10 +24,11 @@ struct Crossing {
   std::uint32_t level;  // m, the level it rises to
 };
 
-// Four lanes, which every target has; written out because compilers keep the order of float sums.
-using Floats = float __attribute__((vector_size(16)));
-using Ints = std::int32_t __attribute__((vector_size(16)));
-constexpr std::size_t kLanes = 4;
+// Sixteen lanes for every target, written out because compilers keep the order of float sums: the same bits on each.
+using Floats = float __attribute__((vector_size(64)));
+using Ints = std::int32_t __attribute__((vector_size(64)));
+using Quad = float __attribute__((vector_size(16)));
+constexpr std::size_t kLanes = 16;
 constexpr std::size_t kRun = 64;
 /// Crossings that are sorted rather than halved again: sorting them costs about what another look at the path does.
 constexpr double kFewCrossings = 16;
@@ -35,10 +36,19 @@ constexpr double kMargin = 0x1p-18;
 
 std::size_t padded(std::size_t dim) { return (dim + kRun - 1) / kRun * kRun; }
 
+/// Adds the lanes of one run to a sum in double, four quads first.
+[[gnu::always_inline]] inline void add_lanes(const Floats& lanes, double& sum) {
+  Quad quads[kLanes / 4];
+  std::memcpy(quads, &lanes, sizeof quads);
+  const Quad quad = (quads[0] + quads[1]) + (quads[2] + quads[3]);
+  sum += (static_cast<double>(quad[0]) + static_cast<double>(quad[1])) +
+         (static_cast<double>(quad[2]) + static_cast<double>(quad[3]));
+}
+
 /// a is padded with zeros, which stay at m = 0; sum = sum_j a_j.
-PathPoint look(std::span<const float> a, std::size_t dim, double sum, float top, float tau) {
-  const Floats tops = {top, top, top, top};
-  const Floats taus = {tau, tau, tau, tau};
+[[gnu::always_inline]] inline PathPoint look_at(std::span<const float> a, std::size_t dim, double sum, float top,
+                                                float tau) {
+  const Floats tops = Floats{} + top;
   double m_a = 0;
   double m_m = 0;
   double m = 0;
@@ -49,21 +59,46 @@ PathPoint look(std::span<const float> a, std::size_t dim, double sum, float top,
     for (std::size_t j = first; j < first + kRun; j += kLanes) {
       Floats value;
       std::memcpy(&value, a.data() + j, sizeof value);
-      const Floats scaled = value * taus;
+      const Floats scaled = value * tau;
       const Floats level =
           __builtin_convertvector(__builtin_convertvector(scaled < tops ? scaled : tops, Ints), Floats);
       dot += level * value;
       square += level * level;
       levels += level;
     }
-    for (std::size_t i = 0; i < kLanes; ++i) {
-      m_a += static_cast<double>(dot[i]);
-      m_m += static_cast<double>(square[i]);
-      m += static_cast<double>(levels[i]);
-    }
+    add_lanes(dot, m_a);
+    add_lanes(square, m_m);
+    add_lanes(levels, m);
   }
   // k = 2 m + 1.
   return {tau, 2 * m_a + sum, 4 * (m_m + m) + static_cast<double>(dim), m};
+}
+
+using Look = PathPoint (*)(std::span<const float> a, std::size_t dim, double sum, float top, float tau);
+
+PathPoint look_plain(std::span<const float> a, std::size_t dim, double sum, float top, float tau) {
+  return look_at(a, dim, sum, top, tau);
+}
+
+#ifdef __x86_64__
+__attribute__((target("avx2"))) PathPoint look_avx2(std::span<const float> a, std::size_t dim, double sum, float top,
+                                                    float tau) {
+  return look_at(a, dim, sum, top, tau);
+}
+__attribute__((target("avx512f"))) PathPoint look_avx512(std::span<const float> a, std::size_t dim, double sum,
+                                                         float top, float tau) {
+  return look_at(a, dim, sum, top, tau);
+}
+Look choose_look() {
+  return __builtin_cpu_supports("avx512f") ? look_avx512 : __builtin_cpu_supports("avx2") ? look_avx2 : look_plain;
+}
+#else
+Look choose_look() { return look_plain; }
+#endif
+
+PathPoint look(std::span<const float> a, std::size_t dim, double sum, float top, float tau) {
+  static const Look kLook = choose_look();
+  return kLook(a, dim, sum, top, tau);
 }
 
 bool before(const Crossing& x, const Crossing& y) {
