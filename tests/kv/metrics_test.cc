@@ -125,14 +125,18 @@ TEST(Metrics, LowerSquaredErrorCanBeWorseAttention) {
 }
 
 TEST(Metrics, TopOneTiesGoToTheLowestIndexOnBothSides) {
-  const Matrix<float> values(4, 1);
-  Matrix<float> scores(2, 4);
-  Matrix<float> errors(2, 4);
-  for (const std::size_t j : {1U, 3U}) scores(0, j) = 2;  // tie of 1 and 3: 1 is meant
-  errors(0, 3) = -1;                                      // still 1
-  for (const std::size_t j : {1U, 3U}) scores(1, j) = 2;
-  errors(1, 1) = -1;  // now 3
-  EXPECT_EQ(compare(scores.view(), errors.view(), values.view(), values.view()).top1.mean(), 0.5);
+  // Scores tie at tokens 1 and 3, so 1 is meant; an error lowers one of the two.
+  const auto same_top1 = [](std::size_t lowered) {
+    Matrix<float> scores(1, 4);
+    Matrix<float> errors(1, 4);
+    scores(0, 1) = scores(0, 3) = 2;
+    errors(0, lowered) = -1;
+    const Matrix<float> values(4, 1);
+    return compare(scores.view(), errors.view(), values.view(), values.view()).top1.mean();
+  };
+  EXPECT_EQ(same_top1(3), 1);
+  EXPECT_EQ(same_top1(1), 0);
+  EXPECT_EQ(same_top1(0), 1);  // the tie stays, on both sides
 }
 
 TEST(Metrics, StreamingAgreesWithTheDefinitionForEveryBlockSize) {
