@@ -19,8 +19,9 @@ struct Shape {
   std::size_t rows;
 };
 
-inline constexpr std::size_t kCached = 4096;                      ///< rows that stay in the second-level cache
-inline constexpr std::size_t kFromMemory = std::size_t{1} << 20;  ///< rows that do not
+inline constexpr std::size_t kCached = 4096;                        ///< rows that stay in the second-level cache
+inline constexpr std::size_t kFromMemory = std::size_t{1} << 20;    ///< rows that do not
+inline constexpr std::size_t kBeyondCaches = std::size_t{1} << 22;  ///< rows that fit no cache, at one bit either
 
 cache::RowFormat make_format(const Shape& shape);
 

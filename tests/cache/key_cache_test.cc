@@ -135,19 +135,21 @@ TEST_P(EveryTarget, TypicalFastErrorIsTheRoundingOfTheGrid) {
         squared += error * error;
         // Half ranges: 2.5 (1 - 2^-bits) or less for these levels; keys(i, j) = scale * level.
         const bool two_planes = bits >= 6;
-        const double level_steps = (arithmetic == kernels::Arithmetic::kNarrow ? 63.0 : 127.0) * (two_planes ? 126 : 1);
-        const double query_steps = 127.0 * (two_planes ? 126 : 1);
+        const bool narrow = arithmetic == kernels::Arithmetic::kNarrow;
+        const double base = narrow ? 128 : 256;
+        const double level_steps = (narrow ? 63.0 : 127.0) * (two_planes ? base : 1);
+        const double query_steps = 127.0 * (two_planes ? base : 1);
         const double range = double{*std::ranges::max_element(format.sections()[0].levels)};
         const double key_scale = double{rows.scales(i, 0)};
         const double level_step = key_scale * range / level_steps;
         const double query_step = double{largest} / query_steps;
         predicted += exact_score(queries.row(h), queries.row(h), 1) * level_step * level_step / 12 +
                      exact_score(keys.row(i), keys.row(i), 1) * query_step * query_step / 12;
-        if (two_planes) predicted += static_cast<double>(d) * std::pow(level_step * query_step * 254 * 254 / 12, 2);
+        if (two_planes) predicted += static_cast<double>(d) * std::pow(level_step * query_step * base * base / 12, 2);
         if (kernels::uses_tables({.bits = bits, .dims = d, .query_planes = 1}, arithmetic)) {
-          // One rounding for each table of 4 / bits coordinates, to a step of the largest table over 127.
+          // One rounding for each table of 4 / bits coordinates, to a step of the largest table's share of a byte.
           predicted += static_cast<double>(d) * bits / 4 *
-                       std::pow(key_scale * range * double{largest} * 4 / bits / 127, 2) / 12;
+                       std::pow(key_scale * range * double{largest} * 4 / bits / kernels::table_top(bits), 2) / 12;
         }
       }
     }

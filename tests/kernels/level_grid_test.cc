@@ -35,7 +35,7 @@ TEST(LevelGrid, EvenLevelsAreExactWhereTheyFit) {
   }
 }
 
-// The claim that the score bound rests on: half a step of 2 C / (2 * 127), or 63, or with two planes 127 or 63 * 126.
+// The claim that the score bound rests on: half a step of 2 C / (2 * 127), or 63, or with two planes 127 or 63 * 128.
 TEST(LevelGrid, ErrorIsAtMostHalfAStep) {
   for (const Arithmetic arithmetic : {Arithmetic::kWide, Arithmetic::kNarrow, Arithmetic::kTables}) {
     for (int bits = 1; bits <= 8; ++bits) {
@@ -45,7 +45,7 @@ TEST(LevelGrid, ErrorIsAtMostHalfAStep) {
       const LevelGrid grid = make_level_grid(levels, bits, arithmetic);
       const double half_range = (double{levels.front()} - double{levels.back()}) / 2;
       const double steps = (arithmetic == Arithmetic::kNarrow ? 63 : 127) *
-                           (grid.planes == 2 ? (arithmetic == Arithmetic::kNarrow ? 126 : 254) : 1);
+                           (grid.planes == 2 ? (arithmetic == Arithmetic::kNarrow ? 128 : 256) : 1);
       for (std::size_t k = 0; k < levels.size(); ++k) {
         EXPECT_LE(std::abs(value(grid, k) - double{levels[k]}), half_range / steps / 2 * (1 + 1e-3)) << bits;
         EXPECT_LE(std::abs(value(grid, k) - double{levels[k]}), double{grid.max_error} * (1 + 1e-6));

@@ -40,6 +40,15 @@ void check(const KernelTable& table) {
       }
     }
   }
+  for (const Setting& setting : settings()) {
+    const std::string what = std::string(table.name) + ", sums, " + setting.text();
+    const std::vector<float> expected = sums_by(reference, setting, 1, 0, 0);
+    expect(sums_by(table, setting, 1, 2, 4096) == expected, what);
+    if (table.name == "scalar" || setting.exact) continue;  // no batches of eight
+    const std::vector<float> batch = sums_by(table, setting, 8, 0, 0);
+    expect(std::equal(batch.begin(), batch.begin() + 128, expected.begin()), what + ", batch");
+  }
+  expect(encoded_by(table) == encoded_by(reference), std::string(table.name) + ", encoding");
   std::vector<float> scores;
   for (int i = 0; i < 9000; ++i) scores.push_back(-0.01F * static_cast<float>(i));
   scores.push_back(-std::numeric_limits<float>::infinity());

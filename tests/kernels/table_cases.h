@@ -111,4 +111,100 @@ inline std::vector<float> scores_by(const KernelTable& table, const Setting& set
   return {scores, scores + queries * kTiles * kLanes};
 }
 
+/// Totals and constants of weighted sums over three value tiles of 128 coordinates; tiles end at a protected page. One
+/// weight stands out, and the second tile has none.
+inline std::vector<float> sums_by(const KernelTable& table, const Setting& setting, std::size_t queries,
+                                  std::size_t misalignment, std::size_t prefetch) {
+  constexpr std::size_t kTiles = 3;
+  constexpr std::size_t kLaneTiles = 2;
+  const std::vector<float> levels = levels_for(setting);
+  const int bits = setting.bits == 16 ? 0 : setting.bits;
+  const LevelGrid grid = make_level_grid({levels.data(), std::size_t{1} << bits}, bits, table.arithmetic);
+  Section section;
+  section.bits = setting.bits;
+  section.dims = kLanes;
+  section.rows = cache::TileLayout::rows(setting.bits, kLanes);
+  section.scales = kLaneTiles * section.rows * kRowBytes;
+  if (setting.offsets) section.offsets = section.scales + 2 * kLanes;
+  section.tile_bytes = section.scales + (setting.offsets ? 4 : 2) * kLanes;
+  section.query_planes = setting.bits <= 4 ? setting.query_planes : 2;
+  section.grid = &grid;
+  section.levels = levels.data();
+
+  RngStream random(2, Domain::kData, static_cast<std::uint64_t>(setting.bits));
+  GuardedBytes tiles(kTiles * section.tile_bytes + misalignment);
+  for (std::size_t i = 0; i < kTiles * section.tile_bytes; i += 2) {
+    // Every pair of bytes is a small half and a small bfloat16 too: scales, offsets and rows alike.
+    const auto pair = static_cast<std::uint16_t>(random.below(0x3C00) | random.below(2) << 15);
+    std::memcpy(tiles.data() + i, &pair, sizeof(pair));
+  }
+  std::vector<float> weights(queries * kTiles * kLanes);
+  for (float& w : weights) w = static_cast<float>(std::exp(random.normal()));
+  for (std::size_t q = 0; q < queries; ++q) {
+    float* const own = weights.data() + q * kTiles * kLanes;
+    own[17] = 400;
+    std::fill_n(own + kLanes, kLanes, 0.0F);
+  }
+  GuardedBytes totals(queries * kLaneTiles * kLanes * sizeof(float));
+  GuardedBytes constants(queries * kConstantChains * sizeof(float));
+  auto* const sums = reinterpret_cast<float*>(totals.data());
+  auto* const chains = reinterpret_cast<float*>(constants.data());
+  std::fill_n(sums, queries * kLaneTiles * kLanes, 0.25F);
+  std::fill_n(chains, queries * kConstantChains, 0.5F);
+  table.find_summer(section, setting.exact, queries)(section, {.tiles = tiles.data(),
+                                                               .count = kTiles,
+                                                               .lane_tiles = kLaneTiles,
+                                                               .weights = weights.data(),
+                                                               .weight_stride = kTiles * kLanes,
+                                                               .totals = sums,
+                                                               .stride = kLaneTiles * kLanes,
+                                                               .constants = chains,
+                                                               .prefetch = prefetch});
+  std::vector<float> result(sums, sums + queries * kLaneTiles * kLanes);
+  result.insert(result.end(), chains, chains + queries * kConstantChains);
+  return result;
+}
+
+/// Codes at every length, matrix products and sums of squares: what encoding is made of.
+inline std::vector<float> encoded_by(const KernelTable& table) {
+  std::vector<float> result;
+  RngStream random(3, Domain::kData, 0);
+  for (int bits = 1; bits <= 8; ++bits) {
+    std::vector<float> thresholds(256);
+    const int count = (1 << bits) - 1;
+    for (int k = 0; k < count; ++k) {
+      thresholds[static_cast<std::size_t>(k)] =
+          4 * (static_cast<float>(k) - static_cast<float>(count - 1) / 2) / static_cast<float>(count);
+    }
+    for (std::size_t n = 1; n <= 70; ++n) {
+      GuardedBytes codes(n);
+      std::vector<float> y(n);
+      random.fill_normal(std::span<float>(y));
+      y[0] = thresholds[static_cast<std::size_t>(count / 2)] / 0.5F;  // on a threshold: not below it
+      auto* const to = reinterpret_cast<std::uint8_t*>(codes.data());
+      table.find_codes(bits, y.data(), n, 0.5F, thresholds.data(), to);
+      result.insert(result.end(), to, to + n);
+    }
+  }
+  for (const std::size_t d : {1U, 5U, 64U, 80U, 128U, 200U}) {
+    std::vector<float> matrix(PanelMatrix::size(d));
+    for (std::size_t i = 0; i < d; ++i) {
+      for (std::size_t j = 0; j < d; ++j) {
+        matrix[PanelMatrix::place(d, i, j)] = static_cast<float>(random.normal());
+      }
+    }
+    for (const std::size_t n : {1U, 2U, 7U, 9U}) {
+      GuardedBytes rows(n * d * sizeof(float));
+      GuardedBytes products(n * d * sizeof(float));
+      auto* const x = reinterpret_cast<float*>(rows.data());
+      auto* const y = reinterpret_cast<float*>(products.data());
+      random.fill_normal(std::span<float>(x, n * d));
+      table.multiply_rows({matrix.data(), d}, x, d, n, y, d);
+      result.insert(result.end(), y, y + n * d);
+      result.push_back(table.sum_of_squares(x, n * d));
+    }
+  }
+  return result;
+}
+
 }  // namespace orthant::kernels

@@ -11,7 +11,6 @@
 #include "kernels/kernel_table.h"
 #include "kernels/level_grid.h"
 #include "kernels/table_cases.h"
-#include "orthant/core/half.h"
 
 namespace orthant::kernels {
 namespace {
@@ -69,6 +68,33 @@ TEST_P(EveryTable, BatchesGiveTheBitsOfSingleQueries) {
   }
 }
 
+// Sums of values: the portable bits, whatever the batch, the alignment and the prefetching.
+TEST_P(EveryTable, ValueSumsHaveThePortableBits) {
+  const KernelTable& table = *GetParam();
+  for (const Setting& setting : settings()) {
+    const std::vector<float> expected = sums_by(reference_table(table.arithmetic), setting, 1, 0, 0);
+    ASSERT_EQ(sums_by(table, setting, 1, 0, 0), expected) << setting.text();
+    ASSERT_EQ(sums_by(table, setting, 1, 6, 4096), expected) << setting.text();
+    for (const std::size_t queries : {std::size_t{4}, std::size_t{8}}) {
+      Section probe;
+      probe.bits = setting.bits;
+      const std::vector<float> levels = levels_for(setting);
+      const int bits = setting.bits == 16 ? 0 : setting.bits;
+      const LevelGrid grid = make_level_grid({levels.data(), std::size_t{1} << bits}, bits, table.arithmetic);
+      probe.grid = &grid;
+      probe.query_planes = setting.bits <= 4 ? setting.query_planes : 2;
+      if (table.find_summer(probe, setting.exact, queries) == nullptr) continue;
+      const std::vector<float> batch = sums_by(table, setting, queries, 0, 0);
+      ASSERT_TRUE(std::equal(batch.begin(), batch.begin() + 128, expected.begin()))
+          << setting.text() << ", queries " << queries;
+    }
+  }
+}
+
+TEST_P(EveryTable, EncodingHasThePortableBits) {
+  EXPECT_EQ(encoded_by(*GetParam()), encoded_by(reference_table(Arithmetic::kWide)));
+}
+
 // exp to the documented 2^-22, its edge and its sum, and the same bits as the portable loops.
 TEST_P(EveryTable, ExponentialsAreAccurateAndTheSameOnAllTargets) {
   const KernelTable& table = *GetParam();
@@ -90,16 +116,6 @@ TEST_P(EveryTable, ExponentialsAreAccurateAndTheSameOnAllTargets) {
   std::vector<float> portable = scores;
   EXPECT_EQ(sum, reference_table(table.arithmetic).exponentials(portable.data(), portable.size(), 3));
   EXPECT_EQ(results, portable);
-}
-
-TEST_P(EveryTable, HalvesAreConvertedExactly) {
-  std::vector<std::uint16_t> halves(kLanes);
-  std::vector<float> values(kLanes);
-  for (std::uint32_t first = 0; first < 0x7C00; first += kLanes) {
-    for (std::size_t i = 0; i < kLanes; ++i) halves[i] = static_cast<std::uint16_t>((first + i) | (i % 2) << 15);
-    GetParam()->load_halves(reinterpret_cast<const std::byte*>(halves.data()), values.data());
-    for (std::size_t i = 0; i < kLanes; ++i) ASSERT_EQ(values[i], half_to_float(halves[i]));
-  }
 }
 
 }  // namespace

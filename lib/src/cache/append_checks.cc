@@ -32,11 +32,11 @@ void require_halves(std::string_view where, std::string_view what, MatrixView<co
 void require_finite(std::string_view where, std::string_view what, MatrixView<const float> rows) {
   for (std::size_t i = 0; i < rows.rows(); ++i) {
     const std::span<const float> row = rows.row(i);
-    // One pass over exponents that vectorises (a sum of floats would not), and a search only when one is all ones.
-    constexpr std::uint32_t kExponent = 0x7F800000U;
-    std::uint32_t largest = 0;
-    for (const float x : row) largest = std::max(largest, std::bit_cast<std::uint32_t>(x) & kExponent);
-    if (largest < kExponent) continue;
+    // One more than an exponent of all ones reaches the sign bit: additions and ors, which vectorise everywhere, and a
+    // search only when one did.
+    std::uint32_t all = 0;
+    for (const float x : row) all |= (std::bit_cast<std::uint32_t>(x) & 0x7FFFFFFFU) + 0x00800000U;
+    if (all < 0x80000000U) continue;
     const auto bad = std::ranges::find_if(row, [](float x) { return !std::isfinite(x); });
     throw_invalid_argument(where, at(what, i, bad - row.begin()), std::to_string(*bad), "a finite value");
   }

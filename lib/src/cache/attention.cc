@@ -115,7 +115,7 @@ void Attention::run_task(const AttentionHead& head, const Task& task, float scal
     }
   }
   const MatrixView<float> outputs(outputs_.data() + task.partial * width_, task.rows, head.values->dim(), width_);
-  head.values->weighted_sum(scores, task.first_key, outputs, work);
+  head.values->sum_weights(scores, task.first_key, outputs, work);
 }
 
 void Attention::merge(std::span<const AttentionHead> heads) {

@@ -19,9 +19,6 @@ namespace {
 constexpr std::size_t kLanes = TileLayout::kLanes;
 static_assert(kLanes == kernels::kLanes && TileLayout::kRowBytes == kernels::kRowBytes);
 
-// Tiles beyond the second-level cache are fetched this far ahead (measured: 2 to 4 KiB serve every width).
-constexpr std::size_t kPrefetchBytes = 4096;
-constexpr std::size_t kCachedBytes = std::size_t{1} << 20;
 // Sections of a row are scored in turn over this many tiles, which stay in the first-level cache meanwhile.
 constexpr std::size_t kTilesTogether = 4;
 
@@ -53,9 +50,13 @@ QueryNorms norms_of(std::span<const float> query) {
 }
 
 /// E / C of the header.
-double grid_error(const kernels::Section& section, bool exact, const QueryNorms& q) {
-  if (exact || section.bits == 0) return 0;
+double grid_error(const SectionPlan& plan, const kernels::Section& section, const QueryNorms& q) {
+  if (plan.exact() || section.bits == 0) return 0;
   if (section.bits == 16) return q.l1 / 256;
+  if (kernels::uses_tables(section, plan.table().arithmetic)) {
+    const double block = section.bits == 1 ? 16 : 8;  // coordinates of four nibbles
+    return std::ceil(q.n / block) * block * q.largest / (2 * kernels::table_top(section.bits));
+  }
   if (section.grid->planes == 2) return q.l1 / 15876 + q.n * q.largest / 16065;
   if (section.grid->direct) return q.n * q.largest / (section.query_planes == 2 ? 32130 : 254);
   return q.l1 / 126 + q.n * q.largest / 254;
@@ -104,11 +105,9 @@ void KeyCache::append(MatrixView<const std::uint8_t> codes, MatrixView<const flo
 
 void KeyCache::append(MatrixView<const float> keys) {
   require_plain_rows("KeyCache::append", format_, keys);
-  std::vector<std::uint16_t> row(dim());
   tiles_.grow(TileLayout::tiles(size_ + keys.rows()) * layout_.tile_bytes());
   for (std::size_t i = 0; i < keys.rows(); ++i) {
-    std::ranges::transform(keys.row(i), row.begin(), float_to_bfloat16);
-    layout_.put_bfloat16(tile_of(size_ + i), (size_ + i) % kLanes, row);
+    layout_.put_bfloat16(tile_of(size_ + i), (size_ + i) % kLanes, keys.row(i));
   }
   if (windows_.any()) windows_.append(size_, keys);
   size_ += keys.rows();
@@ -159,7 +158,7 @@ void KeyCache::score_batch(MatrixView<const float> queries, float scale, std::si
   const std::size_t tile_bytes = layout_.tile_bytes();
   const std::byte* const tiles = tiles_.data() + first / kLanes * tile_bytes;
   // By the size of the cache, not of this run: a cache scored tile by tile is read from memory all the same.
-  const std::size_t prefetch = tiles_.size() > kCachedBytes ? kPrefetchBytes : 0;
+  const std::size_t prefetch = prefetch_distance(tiles_.size());
   const std::size_t whole = n / kLanes;
   const std::size_t together = plan_->parts().size() == 1 ? whole : kTilesTogether;
   for (std::size_t tile = 0; tile < whole; tile += together) {
@@ -259,7 +258,7 @@ void KeyCache::score_error_bounds(MatrixView<const float> queries, float scale, 
       for (const SectionPart& part : plan_->parts()) {
         const QueryNorms norms = norms_of(queries.row(h).subspan(part.first, part.section.dims));
         const KeyReach reach = reach_of(first + i, part);
-        bound += reach.error_range * grid_error(part.section, plan_->exact(), norms) +
+        bound += reach.error_range * grid_error(*plan_, part.section, norms) +
                  (norms.n / 2 + 16) * 0x1p-24 * reach.largest * norms.l1;
       }
       bounds(h, i) = static_cast<float>(std::abs(double{scale}) * bound);

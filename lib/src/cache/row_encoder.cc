@@ -8,12 +8,14 @@
 #include "cache/append_checks.h"
 #include "kernels/kernel_table.h"
 #include "orthant/core/error.h"
+#include "orthant/transform/haar.h"
 
 namespace orthant::cache {
 namespace {
 
-// Above this many levels, counting thresholds costs more than the quantizer's own search.
-constexpr int kMaxCountedBits = 5;
+// Beyond, a matrix leaves the second-level cache, where OpenBLAS is better at it.
+constexpr std::size_t kLargestMatrix = 512;
+constexpr std::size_t kMaxLevels = 256;
 // Squares in this range neither overflow nor lose bits to underflow, whatever the d <= 2^15 summands.
 constexpr float kSmallestSquare = 0x1p-80F;
 constexpr float kLargestSquare = 0x1p100F;
@@ -43,6 +45,21 @@ RowEncoder::RowEncoder(std::shared_ptr<const quantizer::TurboMse> quantizer, con
     : quantizer_(std::move(quantizer)),
       table_(target.empty() ? &kernels::chosen_table() : &kernels::table_named(target)) {
   if (quantizer_->bits() < 1) throw_invalid_argument("RowEncoder", "bits", "0", "1 to 8");
+  const std::span<const float> thresholds = quantizer_->table().thresholds();
+  thresholds_.assign(thresholds.begin(), thresholds.end());
+  thresholds_.resize(kMaxLevels);
+  const transform::Transform& rotation = quantizer_->rotation();
+  const std::size_t d = quantizer_->dim();
+  if (dynamic_cast<const transform::Haar*>(&rotation) == nullptr || d > kLargestMatrix) return;
+  Matrix<float> units(d, d);
+  Matrix<float> images(d, d);
+  for (std::size_t i = 0; i < d; ++i) units(i, i) = 1;
+  Workspace work(rotation.workspace_bytes(d));
+  rotation.apply_keys(units.view(), images.view(), work);
+  matrix_.resize(kernels::PanelMatrix::size(d));
+  for (std::size_t i = 0; i < d; ++i) {
+    for (std::size_t j = 0; j < d; ++j) matrix_[kernels::PanelMatrix::place(d, i, j)] = images(i, j);
+  }
 }
 
 RowFormat RowEncoder::format() const {
@@ -57,6 +74,15 @@ std::size_t RowEncoder::workspace_bytes() const {
          std::max(quantizer_->rotation().workspace_bytes(kBlock), quantizer_->workspace_bytes(1));
 }
 
+void RowEncoder::rotate(MatrixView<const float> x, MatrixView<float> y, Workspace& work) const {
+  if (!matrix_.empty()) {
+    const std::size_t d = quantizer_->dim();
+    table_->multiply_rows({matrix_.data(), d}, x.data(), x.stride(), x.rows(), y.data(), y.stride());
+  } else {
+    quantizer_->rotation().apply_keys(x, y, work);
+  }
+}
+
 void RowEncoder::encode(MatrixView<const float> x, MatrixView<std::uint8_t> codes, MatrixView<float> scales,
                         MatrixView<float> y, Workspace& work) const {
   constexpr const char* kWhere = "RowEncoder::encode";
@@ -68,32 +94,20 @@ void RowEncoder::encode(MatrixView<const float> x, MatrixView<std::uint8_t> code
   require_size(kWhere, "rows of codes", codes.rows(), x.rows());
   require_size(kWhere, "rows of scales", scales.rows(), x.rows());
   require_size(kWhere, "rows of y", y.rows(), x.rows());
-  require_finite(kWhere, "value", x);
-
   const kernels::KernelTable& table = *table_;
   const quantizer::CodeTable& code_table = quantizer_->table();
-  quantizer_->rotation().apply_keys(x, y, work);
+  rotate(x, y, work);
   const bool orthogonal = quantizer_->rotation().orthogonal();
   for (std::size_t i = 0; i < x.rows(); ++i) {
     const float square = table.sum_of_squares(orthogonal ? x.row(i).data() : y.row(i).data(), d);
-    if (!(square >= kSmallestSquare && square <= kLargestSquare)) {
+    if (!(square >= kSmallestSquare && square <= kLargestSquare)) {  // so is that of a row with a NaN or an infinity
+      require_finite(kWhere, "value", x.middle_rows(i, 1));
       quantizer_->encode_codes(x.middle_rows(i, 1), codes.middle_rows(i, 1), scales.row(i), work);
       continue;
     }
     const float norm = std::sqrt(square);
     const float factor = 1 / norm;
-    if (code_table.bits() <= kMaxCountedBits) {
-      const std::span<const float> thresholds = code_table.thresholds();
-      table.count_thresholds(y.row(i).data(), d, factor, thresholds.data(), thresholds.size(), codes.row(i).data());
-    } else {
-      constexpr std::size_t kPart = 64;
-      float part[kPart];
-      for (std::size_t first = 0; first < d; first += kPart) {
-        const std::size_t count = std::min(kPart, d - first);
-        for (std::size_t j = 0; j < count; ++j) part[j] = factor * y(i, first + j);
-        code_table.encode({part, count}, codes.row(i).subspan(first, count));
-      }
-    }
+    table.find_codes(code_table.bits(), y.row(i).data(), d, factor, thresholds_.data(), codes.row(i).data());
     double length = double{norm};
     if (quantizer_->options().rule != quantizer::ScaleRule::kRaw) {
       const auto [dot, c_square] = code_moments(y.row(i), factor, codes.row(i), code_table.centroids());

@@ -13,6 +13,9 @@ const kernels::KernelTable& table_for(const std::string& target) {
   return target.empty() ? kernels::chosen_table() : kernels::table_named(target);
 }
 
+// Wider codes of values are finer than weights of one byte.
+constexpr int kMaxByteWeightBits = 4;
+
 void require_options(const CacheOptions& options) {
   if (options.query_bits != 0 && options.query_bits != 8 && options.query_bits != 16) {
     throw_invalid_argument("CacheOptions", "query_bits", std::to_string(options.query_bits), "0, 8 or 16");
@@ -61,25 +64,35 @@ std::shared_ptr<const SectionPlan> SectionPlan::for_keys(const RowFormat& format
   return plan;
 }
 
-std::shared_ptr<const SectionPlan> SectionPlan::for_values(const RowFormat& format, const CacheOptions& options) {
+std::shared_ptr<const SectionPlan> SectionPlan::for_values(const RowFormat& format, const ValueLayout& layout,
+                                                           const CacheOptions& options) {
   const std::shared_ptr<SectionPlan> plan(new SectionPlan(format, options));
-  for (SectionPart& part : plan->parts_) {
+  plan->of_values_ = true;
+  for (std::size_t i = 0; i < plan->parts_.size(); ++i) {
+    SectionPart& part = plan->parts_[i];
     kernels::Section& section = part.section;
+    part.lane_tiles = ValueLayout::lane_tiles(format.sections()[i].dims);
     section.dims = TileLayout::kLanes;
     section.rows = TileLayout::rows(section.bits, section.dims);
-    section.tile_bytes = ValueLayout::lane_tile_bytes(section.bits);
-    if (section.bits != RowFormat::kBfloat16Bits) section.query_planes = 2;
+    section.offset = layout.section_offset(i);
+    section.tile_bytes = layout.tile_bytes();
+    if (format.scales() > 0) section.scales = layout.scale_offset(part.scale);
+    if (format.has_offsets()) section.offsets = layout.offset_offset(part.scale);
+    section.query_planes = section.bits <= kMaxByteWeightBits && options.query_bits != 16 ? 1 : 2;
   }
   return plan;
 }
 
+bool SectionPlan::has_kernels(std::size_t batch) const {
+  return std::ranges::all_of(parts_, [&](const SectionPart& part) {
+    if (of_values_) return table_->find_summer(part.section, exact_, batch) != nullptr;
+    return part.section.bits == 0 || table_->find_scorer(part.section, exact_, batch) != nullptr;
+  });
+}
+
 std::size_t SectionPlan::batch(std::size_t left) const {
   for (const std::size_t size : {std::size_t{8}, std::size_t{4}}) {
-    if (left < size) continue;
-    const bool all = std::ranges::all_of(parts_, [&](const SectionPart& part) {
-      return part.section.bits == 0 || table_->find_scorer(part.section, exact_, size) != nullptr;
-    });
-    if (all) return size;
+    if (left >= size && has_kernels(size)) return size;
   }
   return 1;
 }
@@ -106,6 +119,15 @@ void SectionPlan::score(std::span<const std::byte> prepared, std::size_t batch, 
     table_->find_scorer(part.section, exact_, batch)(part.section, at, run);
     at += kernels::query_bytes(part.section, table_->arithmetic, exact_, batch);
     run.accumulate = true;
+  }
+}
+
+void SectionPlan::sum(std::size_t batch, kernels::ValueRun run) const {
+  for (const SectionPart& part : parts_) {
+    run.lane_tiles = part.lane_tiles;
+    table_->find_summer(part.section, exact_, batch)(part.section, run);
+    run.totals += part.lane_tiles * TileLayout::kLanes;
+    run.constants += batch * kernels::kConstantChains;
   }
 }
 

@@ -15,11 +15,16 @@
 
 namespace orthant::cache {
 
+/// How far ahead kernels fetch the tiles of a cache of so many bytes: measured, 2 to 8 KiB serve every width; nothing
+/// when they stay in the second-level cache.
+constexpr std::size_t prefetch_distance(std::size_t bytes) { return bytes > (std::size_t{1} << 19) ? 4096 : 0; }
+
 struct SectionPart {
   kernels::Section section;
-  std::size_t first = 0;  ///< its first coordinate
-  float middle = 0;       ///< centre of the range of levels
-  std::size_t scale = 0;  ///< index of its scale
+  std::size_t first = 0;       ///< its first coordinate
+  float middle = 0;            ///< centre of the range of levels
+  std::size_t scale = 0;       ///< index of its scale
+  std::size_t lane_tiles = 0;  ///< in a value tile
 };
 
 /// The sections of a row format as the kernels of one target see them. Immutable; sections point into it.
@@ -28,8 +33,9 @@ class SectionPlan {
   /// Throw InvalidArgument on bad options or a target that cannot be used.
   static std::shared_ptr<const SectionPlan> for_keys(const RowFormat& format, const TileLayout& layout,
                                                      const CacheOptions& options);
-  /// Tokens are the coordinates of these sections: 64 dims each, scales applied to the weights beforehand.
-  static std::shared_ptr<const SectionPlan> for_values(const RowFormat& format, const CacheOptions& options);
+  /// Tokens are the coordinates of these sections: 64 dims each.
+  static std::shared_ptr<const SectionPlan> for_values(const RowFormat& format, const ValueLayout& layout,
+                                                       const CacheOptions& options);
   SectionPlan(const SectionPlan&) = delete;
   SectionPlan& operator=(const SectionPlan&) = delete;
 
@@ -38,7 +44,7 @@ class SectionPlan {
   const kernels::KernelTable& table() const { return *table_; }
   bool exact() const { return exact_; }
 
-  /// Queries to score together when `left` are left: the largest batch that every section has a kernel for.
+  /// Queries to take together when `left` are left: the largest batch that every section has a kernel for.
   std::size_t batch(std::size_t left) const;
   /// Bytes of all sections' prepared queries for a batch.
   std::size_t query_bytes(std::size_t batch) const;
@@ -46,12 +52,18 @@ class SectionPlan {
   void prepare(MatrixView<const float> queries, float scale, std::span<std::byte> prepared) const;
   /// Scores of all sections together; run.accumulate adds to what is there.
   void score(std::span<const std::byte> prepared, std::size_t batch, kernels::TileRun run) const;
+  /// Weighted sums of all sections of a value cache: their lanes of totals follow each other, and so do their
+  /// constants.
+  void sum(std::size_t batch, kernels::ValueRun run) const;
 
  private:
   SectionPlan(const RowFormat& format, const CacheOptions& options);
 
+  bool has_kernels(std::size_t batch) const;
+
   const kernels::KernelTable* table_;
   bool exact_;
+  bool of_values_ = false;
   std::vector<kernels::LevelGrid> grids_;
   std::vector<std::vector<float>> levels_;
   std::vector<SectionPart> parts_;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "orthant/core/error.h"
+#include "orthant/core/half.h"
 
 namespace orthant::cache {
 
@@ -74,8 +75,10 @@ class LanePacker {
   std::size_t groups() const { return (codes_.size() + kGroup - 1) / kGroup; }
   std::uint32_t group(std::size_t g) const {
     std::uint32_t word = 0;
-    if (g * kGroup < codes_.size()) {
-      std::memcpy(&word, codes_.data() + g * kGroup, std::min(kGroup, codes_.size() - g * kGroup));
+    if ((g + 1) * kGroup <= codes_.size()) {
+      std::memcpy(&word, codes_.data() + g * kGroup, kGroup);
+    } else if (g * kGroup < codes_.size()) {
+      std::memcpy(&word, codes_.data() + g * kGroup, codes_.size() - g * kGroup);
     }
     return word & mask_;
   }
@@ -206,10 +209,9 @@ void TileLayout::get_codes(std::span<const std::byte> tile, std::size_t lane, st
   }
 }
 
-void TileLayout::put_bfloat16(std::span<std::byte> tile, std::size_t lane,
-                              std::span<const std::uint16_t> values) const {
+void TileLayout::put_bfloat16(std::span<std::byte> tile, std::size_t lane, std::span<const float> values) const {
   for (std::size_t j = 0; j < values.size(); ++j) {
-    std::memcpy(&tile[j / 2 * kRowBytes + 4 * lane + 2 * (j % 2)], &values[j], sizeof(values[j]));
+    put_half(tile, j / 2 * kRowBytes + 2 * (j % 2), 2 * lane, float_to_bfloat16(values[j]));
   }
 }
 

@@ -1,9 +1,8 @@
 #include "orthant/cache/value_cache.h"
 
 #include <algorithm>
-#include <bit>
-#include <cassert>
-#include <cmath>
+#include <array>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -19,9 +18,16 @@ namespace {
 constexpr std::size_t kTokens = TileLayout::kLanes;  // of a tile
 constexpr std::size_t kLanes = TileLayout::kLanes;
 
-// As in the key cache: tiles beyond the second-level cache are fetched ahead.
-constexpr std::size_t kPrefetchBytes = 4096;
-constexpr std::size_t kCachedBytes = std::size_t{1} << 20;
+// Sections of a row are summed in turn over this many tiles, which stay in the first-level cache meanwhile.
+constexpr std::size_t kTilesTogether = 4;
+
+/// Halves added to halves.
+float sum_of(std::span<float, kernels::kConstantChains> chains) {
+  for (std::size_t half = chains.size() / 2; half > 0; half /= 2) {
+    for (std::size_t c = 0; c < half; ++c) chains[c] += chains[c + half];
+  }
+  return chains[0];
+}
 
 /// Lanes of all sections, each rounded up to whole lane tiles.
 std::size_t padded_lanes(const RowFormat& format) {
@@ -31,15 +37,21 @@ std::size_t padded_lanes(const RowFormat& format) {
 }
 
 /// The codes of one token of a section, into lanes whose bits of that token are still zero.
-void put_token(std::span<const std::uint8_t> codes, int bits, std::size_t token, std::byte* rows) {
-  for (const TileLayout::Piece& piece : TileLayout::pieces(bits, token)) {
-    for (std::size_t first = 0; first < codes.size(); first += kLanes) {
-      std::byte* to = rows + first / kLanes * ValueLayout::lane_tile_bytes(bits) + piece.offset;
-      for (const unsigned code : codes.subspan(first, std::min(kLanes, codes.size() - first))) {
-        *to |= static_cast<std::byte>((code >> piece.from & piece.mask()) << piece.shift);
-        to += 4;
+void put_token(std::span<const std::uint8_t> codes, std::span<const TileLayout::Piece> pieces,
+               std::size_t lane_tile_bytes, std::byte* rows) {
+  for (const TileLayout::Piece& piece : pieces) {
+    const std::size_t shift = 8 * (piece.offset % 4) + piece.shift;  // in the word of a lane
+    for (std::size_t first = 0; first < codes.size(); first += kLanes, rows += lane_tile_bytes) {
+      const std::size_t count = std::min(kLanes, codes.size() - first);
+      std::array<std::uint32_t, kLanes> words{};
+      std::byte* const row = rows + piece.offset / 4 * 4;
+      std::memcpy(words.data(), row, sizeof(words));
+      for (std::size_t j = 0; j < count; ++j) {
+        words[j] |= (unsigned{codes[first + j]} >> piece.from & piece.mask()) << shift;
       }
+      std::memcpy(row, words.data(), sizeof(words));
     }
+    rows -= (codes.size() + kLanes - 1) / kLanes * lane_tile_bytes;
   }
 }
 
@@ -52,6 +64,9 @@ std::size_t ValueLayout::offset_offset(std::size_t s) const { return scale_offse
 ValueLayout::ValueLayout(const RowFormat& format) {
   for (const RowFormat::Section& section : format.sections()) {
     offsets_.push_back(tile_bytes_);
+    std::vector<std::vector<TileLayout::Piece>>& pieces = pieces_.emplace_back();
+    for (std::size_t t = 0; t < kTokens && section.bits <= 8; ++t)
+      pieces.push_back(TileLayout::pieces(section.bits, t));
     tile_bytes_ += lane_tiles(section.dims) * lane_tile_bytes(section.bits);
   }
   scales_begin_ = tile_bytes_;
@@ -63,7 +78,7 @@ ValueCache::ValueCache(RowFormat format, CacheOptions options)
     : format_(std::move(format)),
       options_(std::move(options)),
       layout_(format_),
-      plan_(SectionPlan::for_values(format_, options_)),
+      plan_(SectionPlan::for_values(format_, layout_, options_)),
       windows_(dim(), options_.first_exact, options_.last_exact) {}
 
 std::string_view ValueCache::target() const { return plan_->table().name; }
@@ -82,7 +97,8 @@ void ValueCache::append(MatrixView<const std::uint8_t> codes, MatrixView<const f
     for (std::size_t s = 0; s < format_.sections().size(); ++s) {
       const RowFormat::Section& section = format_.sections()[s];
       std::byte* const rows = tile.data() + layout_.section_offset(s);
-      put_token(codes.row(i).subspan(section.first, section.dims), section.bits, token, rows);
+      put_token(codes.row(i).subspan(section.first, section.dims), layout_.pieces(s, token),
+                ValueLayout::lane_tile_bytes(section.bits), rows);
     }
     for (std::size_t s = 0; s < format_.scales(); ++s) {
       TileLayout::put_half(tile, layout_.scale_offset(s), token, float_to_half(scales(i, s)));
@@ -129,7 +145,7 @@ void ValueCache::decode(std::size_t first, MatrixView<float> values) const {
         }
         continue;
       }
-      const std::vector<TileLayout::Piece> pieces = TileLayout::pieces(section.bits, token);
+      const std::span<const TileLayout::Piece> pieces = layout_.pieces(s, token);
       const float scale = half_to_float(TileLayout::get_half(tile, layout_.scale_offset(section.scale), token));
       const float offset = format_.has_offsets()
                                ? half_to_float(TileLayout::get_half(tile, layout_.offset_offset(section.scale), token))
@@ -149,29 +165,26 @@ void ValueCache::decode(std::size_t first, MatrixView<float> values) const {
 
 std::size_t ValueCache::workspace_bytes(std::size_t queries) const {
   const std::size_t batch = plan_->batch(queries);
-  return 2 * Workspace::bytes_for<float>(batch * kTokens) + Workspace::bytes_for<float>(kTokens) +
-         Workspace::bytes_for<float>(batch * padded_lanes(format_)) +
-         Workspace::bytes_for<float>(batch * plan_->parts().size()) +
-         Workspace::bytes_for<std::byte>(plan_->query_bytes(batch));
+  return Workspace::bytes_for<float>(batch * kTokens) + Workspace::bytes_for<float>(batch * padded_lanes(format_)) +
+         Workspace::bytes_for<float>(batch * plan_->parts().size() * kernels::kConstantChains);
 }
 
-bool ValueCache::take_weights(MatrixView<const float> weights, std::size_t first, std::size_t begin,
+bool ValueCache::whole_tile(std::size_t begin, std::size_t end) const {
+  if (begin + kTokens > end) return false;
+  return !windows_.any() || (begin >= windows_.first() && begin + kTokens <= windows_.last_begin(size_));
+}
+
+void ValueCache::take_weights(MatrixView<const float> weights, std::size_t first, std::size_t begin,
                               MatrixView<float> of_tile) const {
   const std::size_t count = std::min(kTokens, first + weights.cols() - begin);
-  const bool in_windows = begin < windows_.first() || begin + count > windows_.last_begin(size_);
-  bool any = false;
   for (std::size_t h = 0; h < weights.rows(); ++h) {
     const std::span<float> to = of_tile.row(h);
     std::ranges::copy(weights.row(h).subspan(begin - first, count), to.begin());
     std::ranges::fill(to.subspan(count), 0.0F);
-    for (std::size_t t = 0; t < count && in_windows; ++t) {
+    for (std::size_t t = 0; t < count && windows_.any(); ++t) {
       if (windows_.holds(begin + t, size_)) to[t] = 0;
     }
-    std::uint32_t bits = 0;  // of all magnitudes: an integer reduction vectorises, one of floats does not
-    for (const float w : to) bits |= std::bit_cast<std::uint32_t>(w) << 1;
-    any = any || bits != 0;
   }
-  return any;
 }
 
 void ValueCache::sum_batch(MatrixView<const float> weights, std::size_t first, MatrixView<float> sums,
@@ -179,54 +192,46 @@ void ValueCache::sum_batch(MatrixView<const float> weights, std::size_t first, M
   const std::size_t batch = weights.rows();
   const std::size_t lanes = padded_lanes(format_);
   const std::size_t part_count = plan_->parts().size();
-  const kernels::KernelTable& table = plan_->table();
   const Workspace::Scope scope(work);
   const MatrixView<float> of_tile(work.take<float>(batch * kTokens).data(), batch, kTokens);
-  const MatrixView<float> scaled(work.take<float>(batch * kTokens).data(), batch, kTokens);
-  const std::span<float> factors = work.take<float>(kTokens);
   const std::span<float> totals = work.take<float>(batch * lanes);
-  const MatrixView<float> offset_sums(work.take<float>(batch * part_count).data(), batch, part_count);
-  const std::span<std::byte> prepared = work.take<std::byte>(plan_->query_bytes(batch));
+  const std::span<float> constants = work.take<float>(part_count * batch * kernels::kConstantChains);
   std::ranges::fill(totals, 0.0F);
-  std::fill_n(offset_sums.data(), batch * part_count, 0.0F);
+  std::ranges::fill(constants, 0.0F);
 
   const std::size_t end = first + weights.cols();
-  const std::size_t bytes = (end - first) * layout_.tile_bytes() / kTokens;
-  const std::size_t prefetch = bytes > kCachedBytes ? kPrefetchBytes : 0;
-  for (std::size_t begin = first; begin < end; begin += kTokens) {
-    if (!take_weights(weights, first, begin, of_tile)) continue;
-    const std::byte* const tile = tiles_.data() + begin / kTokens * layout_.tile_bytes();
-    std::size_t lane = 0;
-    for (std::size_t s = 0; s < part_count; ++s) {
-      const SectionPart& part = plan_->parts()[s];
-      MatrixView<float> section_weights = of_tile;
-      if (format_.scales() > 0) {
-        table.load_halves(tile + layout_.scale_offset(part.scale), factors.data());
-        for (std::size_t h = 0; h < batch; ++h) {
-          for (std::size_t t = 0; t < kTokens; ++t) scaled(h, t) = of_tile(h, t) * factors[t];
-        }
-        section_weights = scaled;
-      }
-      table.prepare(part.section, {section_weights.data(), kTokens, batch, 1.0F}, plan_->exact(), prepared.data());
-      const std::size_t lane_tiles = ValueLayout::lane_tiles(format_.sections()[s].dims);
-      table.find_scorer(part.section, plan_->exact(), batch)(
-          part.section, prepared.data(),
-          {tile + layout_.section_offset(s), lane_tiles, totals.data() + lane, lanes, true, prefetch});
-      lane += lane_tiles * kLanes;
-      if (!format_.has_offsets()) continue;
-      table.load_halves(tile + layout_.offset_offset(part.scale), factors.data());
-      for (std::size_t h = 0; h < batch; ++h) {
-        for (std::size_t t = 0; t < kTokens; ++t) offset_sums(h, s) += of_tile(h, t) * factors[t];
-      }
+  const std::size_t together = part_count == 1 ? end : kTilesTogether * kTokens;
+  kernels::ValueRun run{.tiles = nullptr,
+                        .count = 0,
+                        .lane_tiles = 0,
+                        .weights = nullptr,
+                        .weight_stride = 0,
+                        .totals = totals.data(),
+                        .stride = lanes,
+                        .constants = constants.data(),
+                        .prefetch = prefetch_distance(tiles_.size())};
+  for (std::size_t begin = first; begin < end; begin += run.count * kTokens) {
+    run.tiles = tiles_.data() + begin / kTokens * layout_.tile_bytes();
+    run.count = 1;
+    if (whole_tile(begin, end)) {
+      while (run.count * kTokens < together && whole_tile(begin + run.count * kTokens, end)) ++run.count;
+      run.weights = weights.data() + (begin - first);
+      run.weight_stride = weights.stride();
+    } else {
+      take_weights(weights, first, begin, of_tile);
+      run.weights = of_tile.data();
+      run.weight_stride = kTokens;
     }
+    plan_->sum(batch, run);
   }
   for (std::size_t h = 0; h < batch; ++h) {
-    std::size_t lane = 0;
+    const float* total = totals.data() + h * lanes;
     for (std::size_t s = 0; s < part_count; ++s) {
       const RowFormat::Section& section = format_.sections()[s];
-      const float* const total = totals.data() + h * lanes + lane;
-      for (std::size_t j = 0; j < section.dims; ++j) sums(h, section.first + j) = total[j] + offset_sums(h, s);
-      lane += ValueLayout::lane_tiles(section.dims) * kLanes;
+      const float constant =
+          sum_of(constants.subspan((s * batch + h) * kernels::kConstantChains).first<kernels::kConstantChains>());
+      for (std::size_t j = 0; j < section.dims; ++j) sums(h, section.first + j) = total[j] + constant;
+      total += ValueLayout::lane_tiles(section.dims) * kLanes;
     }
   }
 }
@@ -256,6 +261,11 @@ void ValueCache::weighted_sum(MatrixView<const float> weights, std::size_t first
   }
   require_range(kWhere, first, weights.cols(), size_);
   require_finite(kWhere, "weight", weights);
+  sum_weights(weights, first, sums, work);
+}
+
+void ValueCache::sum_weights(MatrixView<const float> weights, std::size_t first, MatrixView<float> sums,
+                             Workspace& work) const {
   std::size_t batch = 0;
   for (std::size_t h = 0; h < weights.rows(); h += batch) {
     batch = plan_->batch(weights.rows() - h);

@@ -12,6 +12,10 @@ namespace orthant::kernels {
 /// and nothing beyond; writes 64 floats for each tile and query.
 using ScoreFn = void(const Section& section, const std::byte* prepared, const TileRun& run);
 
+/// Weighted sums of a batch of queries over one section of a run of value tiles; tiles whose weights are all zero are
+/// not read.
+using SumFn = void(const Section& section, const ValueRun& run);
+
 /// What one instruction set offers. Every table does the same work; tables of one Arithmetic give the same bits.
 struct KernelTable {
   std::string_view name;
@@ -21,8 +25,8 @@ struct KernelTable {
   void (*prepare)(const Section& section, const QueryRows& queries, bool exact, std::byte* prepared);
   /// The kernel for batches of `queries` queries: 1 or 4 always, 8 for some sections, else nullptr.
   ScoreFn* (*find_scorer)(const Section& section, bool exact, std::size_t queries);
-  /// 64 half-precision numbers to float.
-  void (*load_halves)(const std::byte* halves, float* values);
+  /// The same for weighted sums of values, whose weights have two bytes in fast mode.
+  SumFn* (*find_summer)(const Section& section, bool exact, std::size_t queries);
   /// The largest of n >= 1 scores, none of them NaN.
   float (*largest)(const float* scores, std::size_t n);
   /// scores[i] <- exp(x), x the rounded scores[i] - largest <= 0, i < n; returns their sum. Scores may be -infinity,
@@ -32,9 +36,14 @@ struct KernelTable {
   unsigned (*read_rows)(const std::byte* rows, std::size_t count);
   /// sum_j x_j^2, relative error at most (n / 16 + 6) 2^-24 as long as nothing overflows or underflows.
   float (*sum_of_squares)(const float* x, std::size_t n);
-  /// codes[j] = #{k < count : thresholds[k] < factor * y[j]}, j < n, count <= 255.
-  void (*count_thresholds)(const float* y, std::size_t n, float factor, const float* thresholds, std::size_t count,
-                           std::uint8_t* codes);
+  /// codes[j] = #{k : thresholds[k] < factor * y[j]}, j < n. thresholds: 256, of which the first 2^bits - 1 ascend and
+  /// the others are not used.
+  void (*find_codes)(int bits, const float* y, std::size_t n, float factor, const float* thresholds,
+                     std::uint8_t* codes);
+  /// y_r = sum_i x_ri m_i, r < n: row r of x at x + r * x_stride, m_i the rows of the matrix. Chains of fused
+  /// multiply-adds in the order of i: the same bits for any n, on every target.
+  void (*multiply_rows)(const PanelMatrix& m, const float* x, std::size_t x_stride, std::size_t n, float* y,
+                        std::size_t y_stride);
 };
 
 /// Portable kernels that compute what targets of an arithmetic compute, bit for bit: the reference of their tests.

@@ -31,9 +31,10 @@ bool evenly_spaced(std::span<const float> levels, const Range& range) {
 /// Fills high and low with the grid points nearest to the levels; returns the largest error.
 double fill(LevelGrid& grid, std::span<const float> levels, double centre, double step) {
   double worst = 0;
-  for (std::size_t k = 0; k < levels.size(); ++k) {
-    const auto point = static_cast<int>(std::lround((double{levels[k]} - centre) / step));
-    worst = std::max(worst, std::abs(centre + step * point - double{levels[k]}));
+  for (std::size_t k = 0; k < std::size(grid.high); ++k) {
+    const double level = double{levels[k % levels.size()]};
+    const auto point = static_cast<int>(std::lround((level - centre) / step));
+    worst = std::max(worst, std::abs(centre + step * point - level));
     if (grid.planes == 1) {
       grid.high[k] = static_cast<std::uint8_t>(point + grid.zero);
     } else {
@@ -53,7 +54,7 @@ LevelGrid make_level_grid(std::span<const float> levels, int bits, Arithmetic ar
   LevelGrid grid;
   const bool narrow = arithmetic == Arithmetic::kNarrow;
   grid.zero = narrow ? 64 : 128;
-  grid.base = narrow ? 126 : 254;
+  grid.base = narrow ? 128 : 256;
   const Range range = range_of(levels);
   const int top = grid.zero - 1;
   double centre = range.centre;

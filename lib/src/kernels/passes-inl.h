@@ -1,9 +1,5 @@
 // Small passes over rows of floats. Included inside each target's namespace after its vocabulary Vec; no include guard.
 
-inline void load_halves(const std::byte* halves, float* values) {
-  for (std::size_t i = 0; i < kLanes; i += Vec::kLanes) Vec::store_float(values + i, Vec::load_half(halves + 2 * i));
-}
-
 inline unsigned read_rows(const std::byte* rows, std::size_t count) {
   Vec::Word words[4] = {Vec::splat(0), Vec::splat(0), Vec::splat(0), Vec::splat(0)};
   for (std::size_t i = 0; i < count * kRowBytes; i += 16 * Vec::kLanes) {
@@ -91,37 +87,4 @@ inline float exponentials(float* scores, std::size_t n, float largest) {
     for (std::size_t j = 0; j < half; ++j) lanes[j] += lanes[j + half];
   }
   return lanes[0];
-}
-
-/// sum_j x_j^2 in sixteen chains.
-inline float sum_of_squares(const float* x, std::size_t n) {
-  constexpr std::size_t kSums = 16;
-  float sums[kSums] = {};
-  std::size_t i = 0;
-  for (; i + kSums <= n; i += kSums) {
-    for (std::size_t j = 0; j < kSums; ++j) sums[j] += x[i + j] * x[i + j];
-  }
-  for (std::size_t j = 0; i < n; ++i, ++j) sums[j] += x[i] * x[i];
-  for (std::size_t half = kSums / 2; half > 0; half /= 2) {
-    for (std::size_t j = 0; j < half; ++j) sums[j] += sums[j + half];
-  }
-  return sums[0];
-}
-
-/// codes[j] = #{k < count : thresholds[k] < factor * y_j}: one compare for each threshold, no branches.
-inline void count_thresholds(const float* y, std::size_t n, float factor, const float* thresholds, std::size_t count,
-                             std::uint8_t* codes) {
-  constexpr std::size_t kBlock = 64;
-  for (std::size_t first = 0; first < n; first += kBlock) {
-    const std::size_t size = std::min(kBlock, n - first);
-    float value[kBlock] = {};
-    std::int32_t code[kBlock] = {};
-    for (std::size_t j = 0; j < size; ++j) value[j] = factor * y[first + j];
-    for (std::size_t part = 0; part < kBlock; part += 16) {
-      for (std::size_t k = 0; k < count; ++k) {
-        for (std::size_t j = 0; j < 16; ++j) code[part + j] += thresholds[k] < value[part + j] ? 1 : 0;
-      }
-    }
-    for (std::size_t j = 0; j < size; ++j) codes[first + j] = static_cast<std::uint8_t>(code[j]);
-  }
 }

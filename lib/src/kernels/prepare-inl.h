@@ -1,17 +1,42 @@
-// Queries made ready for the kernels of score-inl.h. Plain loops over fixed blocks, so that every target's compiler can
-// widen them and all give the same bits. Included inside each target's namespace; no include guard.
+// Queries made ready for the kernels of score-inl.h: blocks of 32 coordinates, in chains that do not depend on the
+// width of a vector, so that all targets give the same bits. Included inside each target's namespace after its
+// vocabulary Vec; no include guard.
 
 inline constexpr std::size_t kPart = 32;  // coordinates worked on together: one block of eight groups
+inline constexpr std::size_t kPartVectors = kPart / Vec::kLanes;
+
+struct Part {
+  Vec::Float at[kPartVectors];
+};
 
 /// Coordinates first .. first + kPart of a query, scaled, zeros beyond its end.
-ORTHANT_INLINE void load_part(const float* query, std::size_t dims, float scale, std::size_t first,
-                              float (&part)[kPart]) {
-  const std::size_t count = std::min(kPart, dims - first);
-  if (count == kPart) {
-    for (std::size_t j = 0; j < kPart; ++j) part[j] = query[first + j] * scale;
-  } else {
-    for (std::size_t j = 0; j < kPart; ++j) part[j] = j < count ? query[first + j] * scale : 0.0F;
+ORTHANT_INLINE Part load_part(const float* query, std::size_t dims, float scale, std::size_t first) {
+  float padded[kPart];
+  const float* from = query + first;
+  if (dims - first < kPart) {
+    std::fill(std::copy_n(from, dims - first, padded), padded + kPart, 0.0F);
+    from = padded;
   }
+  Part part;
+  ORTHANT_UNROLL
+  for (std::size_t v = 0; v < kPartVectors; ++v) {
+    part.at[v] = Vec::mul(Vec::load_float(from + v * Vec::kLanes), Vec::splat_float(scale));
+  }
+  return part;
+}
+
+/// The sum of kPart chains, halves added to halves.
+ORTHANT_INLINE float sum_of_chains(Part part) {
+  ORTHANT_UNROLL
+  for (std::size_t half = kPartVectors / 2; half > 0; half /= 2) {
+    for (std::size_t v = 0; v < half; ++v) part.at[v] = Vec::add(part.at[v], part.at[v + half]);
+  }
+  float lanes[Vec::kLanes];
+  Vec::store_float(lanes, part.at[0]);
+  for (std::size_t half = Vec::kLanes / 2; half > 0; half /= 2) {
+    for (std::size_t j = 0; j < half; ++j) lanes[j] += lanes[j + half];
+  }
+  return lanes[0];
 }
 
 struct QuerySummary {
@@ -20,128 +45,160 @@ struct QuerySummary {
 };
 
 inline QuerySummary summarise(const float* query, std::size_t dims, float scale) {
-  float largest[kPart] = {};
-  float sum[kPart] = {};
-  float part[kPart];
+  Vec::Float largest = Vec::splat_float(0);
+  Part sums;
+  for (std::size_t v = 0; v < kPartVectors; ++v) sums.at[v] = Vec::splat_float(0);
   for (std::size_t first = 0; first < dims; first += kPart) {
-    load_part(query, dims, scale, first, part);
-    for (std::size_t j = 0; j < kPart; ++j) {
-      const float magnitude = std::fabs(part[j]);
-      largest[j] = magnitude > largest[j] ? magnitude : largest[j];
-      sum[j] += part[j];
+    const Part part = load_part(query, dims, scale, first);
+    ORTHANT_UNROLL
+    for (std::size_t v = 0; v < kPartVectors; ++v) {
+      largest = Vec::max(largest, Vec::magnitude(part.at[v]));
+      sums.at[v] = Vec::add(sums.at[v], part.at[v]);
     }
   }
-  for (std::size_t half = kPart / 2; half > 0; half /= 2) {
-    for (std::size_t j = 0; j < half; ++j) {
-      largest[j] = std::max(largest[j], largest[j + half]);
-      sum[j] += sum[j + half];
-    }
-  }
-  return {largest[0], sum[0]};
+  return {Vec::largest_lane(largest), sum_of_chains(sums)};
 }
 
-ORTHANT_INLINE std::int32_t rounded(float x) { return static_cast<std::int32_t>(x + std::copysign(0.5F, x)); }
+/// A query in one byte plane or two: value = round(q * 127 * base / largest) = high * base + low, base 1 for one plane.
+template <std::size_t kPlanes, int kBaseBits>
+struct QueryPlanes {
+  float inverse;  ///< 127 * base / largest
+  Vec::Word high_sum = Vec::splat(0);
+  Vec::Word low_sum = Vec::splat(0);
 
-/// Query bytes in one or two planes: word (group, plane, query) at ((group * planes + plane) * count + query).
-inline void prepare_planes(const Section& section, const QueryRows& queries, std::size_t q, float largest,
-                           QueryHeader& header, std::byte* data) {
-  const LevelGrid& grid = *section.grid;
-  const auto planes = static_cast<std::size_t>(section.query_planes);
-  const int base = planes == 2 ? grid.base : 1;
-  const float top = 127.0F * static_cast<float>(base);
-  const float inverse = largest > 0 ? top / largest : 0.0F;
-  const float inverse_base = 1.0F / static_cast<float>(base);
-  std::int32_t high_sum[kPart] = {};
-  std::int32_t low_sum[kPart] = {};
+  explicit QueryPlanes(float largest) : inverse(largest > 0 ? top() / largest : 0.0F) {}
+  static float top() { return static_cast<float>(127 << (kPlanes == 2 ? kBaseBits : 0)); }
+
+  /// The bytes of Vec::kLanes coordinates.
+  ORTHANT_INLINE void split(Vec::Float x, std::byte* high, std::byte* low) {
+    const Vec::Word value = Vec::round(Vec::mul(x, Vec::splat_float(inverse)));
+    Vec::Word h = value;
+    if constexpr (kPlanes == 2) {
+      h = Vec::template shift_right_signed<kBaseBits>(Vec::add_words(value, Vec::splat(1 << (kBaseBits - 1))));
+      const Vec::Word l = Vec::subtract_words(value, Vec::template shift<-kBaseBits>(h));
+      low_sum = Vec::add_words(low_sum, l);
+      Vec::store_bytes(low, l);
+    }
+    high_sum = Vec::add_words(high_sum, h);
+    Vec::store_bytes(high, h);
+  }
+
+  /// Factors and seeds for levels of this grid.
+  ORTHANT_INLINE void finish(const LevelGrid& grid, float largest, QueryHeader& header, std::size_t q) const {
+    constexpr auto kBase = static_cast<float>(1 << (kPlanes == 2 ? kBaseBits : 0));
+    const std::int32_t high_total = Vec::sum_of_lanes(high_sum);
+    const std::int32_t low_total = Vec::sum_of_lanes(low_sum);
+    const float product = largest > 0 ? grid.step * (largest / top()) : 0.0F;
+    // Vec::dot takes levels less Vec::kLevelBias; the sums wanted are those of levels less zero, or of low planes as
+    // is.
+    const std::int32_t less = Vec::kLevelBias - grid.zero;
+    header.seed_a[q] = less * high_total;
+    header.seed_b[q] = less * low_total;
+    header.factor_a[q] = product * kBase;
+    header.factor_b[q] = product;
+    if (grid.planes == 2) {
+      // The left-out product of low planes, sum l_level l_query, is base / 2 * sum l_query on average.
+      header.seed_b[q] += Vec::kLevelBias * high_total + low_total / 2;
+      header.factor_a[q] *= kBase;
+      header.factor_b[q] *= kBase;
+    }
+  }
+};
+
+/// Queries split into planes: word (group, plane, query) at ((group * planes + plane) * count + query).
+template <std::size_t kPlanes, int kBaseBits>
+void prepare_planes(const Section& section, const QueryRows& queries, std::size_t q, float largest, QueryHeader& header,
+                    std::byte* data) {
+  QueryPlanes<kPlanes, kBaseBits> planes(largest);
   const std::size_t groups = padded_groups(section.dims);
   for (std::size_t g = 0; g < groups; g += kPart / 4) {
-    float part[kPart];
-    std::int8_t high[kPart];
-    std::int8_t low[kPart];
-    load_part(queries.data + q * queries.stride, section.dims, queries.scale, 4 * g, part);
-    for (std::size_t j = 0; j < kPart; ++j) {
-      const std::int32_t value = rounded(part[j] * inverse);
-      const std::int32_t h = base == 1 ? value : rounded(static_cast<float>(value) * inverse_base);
-      const std::int32_t l = value - h * base;
-      high[j] = static_cast<std::int8_t>(h);
-      low[j] = static_cast<std::int8_t>(l);
-      high_sum[j] += h;
-      low_sum[j] += l;
+    const Part part = load_part(queries.data + q * queries.stride, section.dims, queries.scale, 4 * g);
+    std::byte bytes[kPlanes][kPart];
+    ORTHANT_UNROLL
+    for (std::size_t v = 0; v < kPartVectors; ++v) {
+      planes.split(part.at[v], bytes[0] + v * Vec::kLanes, bytes[kPlanes - 1] + v * Vec::kLanes);
     }
     for (std::size_t i = 0; i < kPart / 4; ++i) {
-      std::byte* word = data + ((g + i) * planes * queries.count + q) * 4;
-      std::memcpy(word, high + 4 * i, 4);
-      if (planes == 2) std::memcpy(word + 4 * queries.count, low + 4 * i, 4);
+      for (std::size_t p = 0; p < kPlanes; ++p) {
+        std::memcpy(data + (((g + i) * kPlanes + p) * queries.count + q) * 4, bytes[p] + 4 * i, 4);
+      }
     }
   }
-  std::int32_t high_total = 0;
-  std::int32_t low_total = 0;
-  for (std::size_t j = 0; j < kPart; ++j) {
-    high_total += high_sum[j];
-    low_total += low_sum[j];
+  planes.finish(*section.grid, largest, header, q);
+}
+
+inline constexpr int kBaseBits = Vec::kArithmetic == Arithmetic::kNarrow ? 7 : 8;  // log2 of LevelGrid::base
+
+/// Deviations from the centre, of the codes of each nibble.
+struct NibbleLevels {
+  float deviation[4][16];  // of code i of nibble e
+  explicit NibbleLevels(const Section& section) {
+    const auto bits = static_cast<std::size_t>(section.bits);
+    for (std::size_t i = 0; i < 4 / bits; ++i) {
+      for (std::size_t e = 0; e < 16; ++e) {
+        deviation[i][e] = section.levels[e >> (bits * i) & ((std::size_t{1} << bits) - 1)] - section.grid->centre;
+      }
+    }
   }
-  const float product = largest > 0 ? grid.step * (largest / top) : 0.0F;
-  // Vec::dot takes levels less Vec::kLevelBias; the sums wanted are those of levels less zero, or of low planes as is.
-  const std::int32_t less = Vec::kLevelBias - grid.zero;
-  header.seed_a[q] = less * high_total;
-  if (grid.planes == 2) {
-    // The left-out product of low planes, sum l_level l_query, has mean (base - 1) / 2 * sum l_query.
-    header.seed_b[q] = less * low_total + Vec::kLevelBias * high_total + low_total / 2;
-    header.factor_a[q] = product * static_cast<float>(base) * static_cast<float>(base);
-    header.factor_b[q] = product * static_cast<float>(base);
-  } else {
-    header.seed_b[q] = less * low_total;
-    header.factor_a[q] = product * static_cast<float>(base);
-    header.factor_b[q] = product;
+};
+
+/// max over nibbles of the sum of |q_j| over its codes.
+template <std::size_t kCodes>
+float largest_nibble(const Section& section, const QueryRows& queries, std::size_t q) {
+  float largest[4] = {};
+  for (std::size_t first = 0; first < 4 * padded_groups(section.dims); first += kPart) {
+    const Part part = load_part(queries.data + q * queries.stride, section.dims, queries.scale, first);
+    float magnitude[kPart];
+    ORTHANT_UNROLL
+    for (std::size_t v = 0; v < kPartVectors; ++v) {
+      Vec::store_float(magnitude + v * Vec::kLanes, Vec::magnitude(part.at[v]));
+    }
+    for (std::size_t i = 0; i < kPart; i += 4 * kCodes) {
+      for (std::size_t j = 0; j < 4; ++j) {
+        float sum = magnitude[i + j];
+        for (std::size_t k = 1; k < kCodes; ++k) sum += magnitude[i + 4 * k + j];
+        largest[j] = sum > largest[j] ? sum : largest[j];
+      }
+    }
   }
+  return std::max(std::max(largest[0], largest[1]), std::max(largest[2], largest[3]));
 }
 
 /// Tables of partial scores for whole nibbles: see TableSink.
-inline void prepare_tables(const Section& section, const QueryRows& queries, std::size_t q, QueryHeader& header,
-                           std::byte* data) {
-  const auto bits = static_cast<std::size_t>(section.bits);
-  const std::size_t codes = 4 / bits;  // in a nibble
-  const float centre = section.grid->centre;
-  float deviation[4][16];  // of code i of nibble e from the centre
-  for (std::size_t i = 0; i < codes; ++i) {
-    for (std::size_t e = 0; e < 16; ++e) {
-      deviation[i][e] = section.levels[e >> (bits * i) & ((std::size_t{1} << bits) - 1)] - centre;
-    }
-  }
-  const float* query = queries.data + q * queries.stride;
+template <int kBits>
+void prepare_tables(const Section& section, const QueryRows& queries, std::size_t q, QueryHeader& header,
+                    std::byte* data) {
+  constexpr std::size_t kCodes = 4 / kBits;  // in a nibble
+  constexpr std::size_t kVectors = 16 / Vec::kLanes;
+  constexpr auto kTop = static_cast<float>(table_top(kBits));
+  const NibbleLevels levels(section);
+  const float reach = largest_nibble<kCodes>(section, queries, q) * section.half_range;
+  const Vec::Float inverse = Vec::splat_float(reach > 0 ? kTop / reach : 0.0F);
   const std::size_t groups = padded_groups(section.dims);
-  float part[kPart];
-  float largest = 0;
   for (std::size_t g = 0; g < groups; g += kPart / 4) {
-    load_part(query, section.dims, queries.scale, 4 * g, part);
-    for (std::size_t i = 0; i < kPart / 4; i += codes) {
+    const Part part = load_part(queries.data + q * queries.stride, section.dims, queries.scale, 4 * g);
+    float value[kPart];
+    ORTHANT_UNROLL
+    for (std::size_t v = 0; v < kPartVectors; ++v) Vec::store_float(value + v * Vec::kLanes, part.at[v]);
+    for (std::size_t i = 0; i < kPart / 4; i += kCodes) {
+      const std::size_t nibble = (g + i) / kCodes;  // two of them in each row
+      std::byte* const table = data + (nibble / 2 * queries.count + q) * 128 + nibble % 2 * 64;
+      ORTHANT_UNROLL
       for (std::size_t j = 0; j < 4; ++j) {
-        float sum = 0;
-        for (std::size_t k = 0; k < codes; ++k) sum += std::fabs(part[4 * (i + k) + j]);
-        largest = std::max(largest, sum);
-      }
-    }
-  }
-  const float reach = largest * section.half_range;
-  const float inverse = reach > 0 ? 127.0F / reach : 0.0F;
-  for (std::size_t g = 0; g < groups; g += kPart / 4) {
-    load_part(query, section.dims, queries.scale, 4 * g, part);
-    for (std::size_t i = 0; i < kPart / 4; i += codes) {
-      const std::size_t nibble = (g + i) / codes;  // two of them in each row
-      auto* table = reinterpret_cast<std::int8_t*>(data + (nibble / 2 * queries.count + q) * 128 + nibble % 2 * 64);
-      for (std::size_t j = 0; j < 4; ++j) {
-        float entry[16] = {};
-        for (std::size_t k = 0; k < codes; ++k) {
-          const float value = part[4 * (i + k) + j];
-          for (std::size_t e = 0; e < 16; ++e) entry[e] += value * deviation[k][e];
-        }
-        for (std::size_t e = 0; e < 16; ++e) {
-          table[16 * j + e] = static_cast<std::int8_t>(rounded(entry[e] * inverse));
+        ORTHANT_UNROLL
+        for (std::size_t v = 0; v < kVectors; ++v) {
+          Vec::Float entry = Vec::splat_float(0);
+          ORTHANT_UNROLL
+          for (std::size_t k = 0; k < kCodes; ++k) {
+            entry = Vec::fma(Vec::splat_float(value[4 * (i + k) + j]),
+                             Vec::load_float(levels.deviation[k] + v * Vec::kLanes), entry);
+          }
+          Vec::store_bytes(table + 16 * j + v * Vec::kLanes, Vec::round(Vec::mul(entry, inverse)));
         }
       }
     }
   }
-  header.factor_a[q] = reach / 127.0F;
+  header.factor_a[q] = reach / kTop;
 }
 
 /// Float queries, coordinate by coordinate, the queries of a batch side by side.
@@ -170,9 +227,10 @@ inline void prepare(const Section& section, const QueryRows& queries, bool exact
     }
     header.constant[q] = section.grid->centre * summary.sum;
     if (uses_tables(section, Vec::kArithmetic)) {
-      prepare_tables(section, queries, q, header, data);
+      (section.bits == 1 ? prepare_tables<1> : prepare_tables<2>)(section, queries, q, header, data);
     } else {
-      prepare_planes(section, queries, q, summary.largest, header, data);
+      (section.query_planes == 1 ? prepare_planes<1, kBaseBits>
+                                 : prepare_planes<2, kBaseBits>)(section, queries, q, summary.largest, header, data);
     }
   }
 }

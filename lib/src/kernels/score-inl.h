@@ -1,9 +1,10 @@
 // Scores of up to eight queries against the rows of a section, tile by tile. Included inside each target's namespace
 // after its vocabulary Vec (see vec_scalar-inl.h for what that holds); no include guard.
 //
-// A unit is the least number of rows that starts a new pattern of groups. decode_unit hands every group of four
-// coordinates to a sink as sink.template group<G, kShift>(x): bits kShift .. kShift + B - 1 of every byte of x[v] are
-// the codes of group G of the unit for vector v; higher bits are whatever follows.
+// A unit is a number of rows after which the pattern of groups starts again, with enough groups for several chains.
+// decode_unit hands every group of four coordinates to a sink as sink.template group<G, kShift>(x): bits kShift ..
+// kShift + B - 1 of every byte of x[v] are the codes of group G of the unit for vector v; higher bits are whatever
+// follows.
 
 template <std::size_t kVectors>
 struct Words {
@@ -14,7 +15,7 @@ template <std::size_t kVectors>
 ORTHANT_INLINE Words<kVectors> load_row(const std::byte* row) {
   Words<kVectors> x;
   ORTHANT_UNROLL
-  for (std::size_t v = 0; v < kVectors; ++v) x.at[v] = Vec::load(row + 4 * Vec::kLanes * v);
+  for (std::size_t v = 0; v < kVectors; ++v) x.at[v] = Vec::keep(Vec::load(row + 4 * Vec::kLanes * v));
   return x;
 }
 
@@ -89,23 +90,39 @@ struct Unit<2> {
 
 template <>
 struct Unit<4> {
-  static constexpr std::size_t kRows = 1;
-  static constexpr std::size_t kGroups = 2;
+  static constexpr std::size_t kRows = 2;
+  static constexpr std::size_t kGroups = 4;
+  template <std::size_t kRow, std::size_t kVectors, class Sink>
+  static ORTHANT_INLINE void nibbles(const std::byte* rows, Sink& sink) {
+    const Words<kVectors> x = load_row<kVectors>(rows + kRow * kRowBytes);
+    sink.template group<2 * kRow, 0>(x);
+    sink.template group<2 * kRow + 1, 4>(x);
+  }
   template <std::size_t kVectors, class Sink>
   static ORTHANT_INLINE void decode(const std::byte* rows, Sink& sink) {
-    const Words<kVectors> x = load_row<kVectors>(rows);
-    sink.template group<0, 0>(x);
-    sink.template group<1, 4>(x);
+    nibbles<0, kVectors>(rows, sink);
+    nibbles<1, kVectors>(rows, sink);
+  }
+  template <std::size_t kVectors, class Sink>
+  static ORTHANT_INLINE void decode_tail(const std::byte* rows, std::size_t, Sink& sink) {
+    nibbles<0, kVectors>(rows, sink);
   }
 };
 
 template <>
 struct Unit<8> {
-  static constexpr std::size_t kRows = 1;
-  static constexpr std::size_t kGroups = 1;
+  static constexpr std::size_t kRows = 4;
+  static constexpr std::size_t kGroups = 4;
   template <std::size_t kVectors, class Sink>
   static ORTHANT_INLINE void decode(const std::byte* rows, Sink& sink) {
+    decode_tail<kVectors>(rows, 3, sink);
+    sink.template group<3, 0>(load_row<kVectors>(rows + 3 * kRowBytes));
+  }
+  template <std::size_t kVectors, class Sink>
+  static ORTHANT_INLINE void decode_tail(const std::byte* rows, std::size_t count, Sink& sink) {
     sink.template group<0, 0>(load_row<kVectors>(rows));
+    if (count > 1) sink.template group<1, 0>(load_row<kVectors>(rows + kRowBytes));
+    if (count > 2) sink.template group<2, 0>(load_row<kVectors>(rows + 2 * kRowBytes));
   }
 };
 
@@ -210,9 +227,10 @@ struct Unit<7> {
   }
 };
 
-/// Fetches the kVectors vectors of a row that lies `ahead` bytes further on.
+/// Fetches the kVectors vectors of a row that lies `ahead` bytes further on, if any.
 template <std::size_t kVectors>
 ORTHANT_INLINE void prefetch_row(const std::byte* row, std::size_t ahead) {
+  if (ahead == 0) return;
   ORTHANT_UNROLL
   for (std::size_t line = 0; line < 4 * Vec::kLanes * kVectors; line += 64) Vec::prefetch(row + line, ahead);
 }
@@ -234,16 +252,41 @@ ORTHANT_INLINE void decode_section(const std::byte* rows, std::size_t count, std
   }
 }
 
+/// Where word (group, word of the group, query) of prepared queries lies: queries side by side, for rows of any length.
+template <std::size_t kQueries, std::size_t kWords>
+struct SideBySide {
+  static constexpr std::size_t kGroupBytes = 4 * kWords * kQueries;
+  static constexpr std::size_t offset(std::size_t group, std::size_t word, std::size_t query) {
+    return group * kGroupBytes + 4 * (word * kQueries + query);
+  }
+};
+
+/// Vectors of lanes worked on together, for so many sums a vector: as many as leave the registers for levels and
+/// tables.
+template <std::size_t kSums>
+inline constexpr std::size_t kVectorsFor = (Vec::kRegisters >= 32 ? kSums <= 4 : kSums == 1)   ? 4
+                                           : (Vec::kRegisters >= 32 ? kSums <= 9 : kSums <= 4) ? 2
+                                                                                               : 1;
+
+/// Chains of each of so many sums.
+template <std::size_t kSums>
+inline constexpr std::size_t kChainsFor = std::min<std::size_t>(4, kSums >= Vec::kDotsInFlight
+                                                                       ? 1
+                                                                       : Vec::kDotsInFlight / kSums);
+
 /// Integer sums of kQueries queries: one plane of levels (kLevelPlanes = 0: the codes themselves) or two, one plane of
 /// query bytes or two. With both in two planes the product of the low planes is left out; the seeds carry its mean.
-template <int kBits, std::size_t kLevelPlanes, std::size_t kQueryPlanes, std::size_t kQueries, std::size_t kVectors>
+/// Groups go in turn to kChains sums each: a dot product takes several cycles, and the next one in its chain waits.
+template <int kBits, std::size_t kLevelPlanes, std::size_t kQueryPlanes, std::size_t kQueries, std::size_t kVectors,
+          class Place = SideBySide<kQueries, kQueryPlanes>>
 struct IntegerSink {
   static constexpr bool kTwoSums = kQueryPlanes == 2;
+  static constexpr std::size_t kChains = kChainsFor<kQueries * kQueryPlanes * kVectors>;
   const Vec::Lookup<kBits>& high;
   const Vec::Lookup<kBits>& low;
   const std::byte* query;
-  Vec::Word a[kVectors][kQueries];
-  Vec::Word b[kVectors][kQueries];
+  Vec::Word a[kChains][kVectors][kQueries];
+  Vec::Word b[kChains][kVectors][kQueries];
 
   ORTHANT_INLINE IntegerSink(const Vec::Lookup<kBits>& high_plane, const Vec::Lookup<kBits>& low_plane,
                              const QueryHeader& header, const std::byte* data)
@@ -252,17 +295,19 @@ struct IntegerSink {
     for (std::size_t q = 0; q < kQueries; ++q) {
       ORTHANT_UNROLL
       for (std::size_t v = 0; v < kVectors; ++v) {
-        a[v][q] = Vec::splat(header.seed_a[q]);
-        if constexpr (kTwoSums) b[v][q] = Vec::splat(header.seed_b[q]);
+        a[0][v][q] = Vec::splat(header.seed_a[q]);
+        if constexpr (kTwoSums) b[0][v][q] = Vec::splat(header.seed_b[q]);
+        ORTHANT_UNROLL
+        for (std::size_t c = 1; c < kChains; ++c) a[c][v][q] = b[c][v][q] = Vec::splat(0);
       }
     }
   }
 
-  ORTHANT_INLINE void next(std::size_t groups) { query += groups * 4 * kQueryPlanes * kQueries; }
+  ORTHANT_INLINE void next(std::size_t groups) { query += groups * Place::kGroupBytes; }
 
   template <std::size_t kGroup, int kShift>
   ORTHANT_INLINE void group(const Words<kVectors>& x) {
-    const std::byte* at = query + kGroup * 4 * kQueryPlanes * kQueries;
+    constexpr std::size_t kChain = kGroup % kChains;
     Words<kVectors> h;
     Words<kVectors> l;
     ORTHANT_UNROLL
@@ -276,15 +321,17 @@ struct IntegerSink {
     }
     ORTHANT_UNROLL
     for (std::size_t q = 0; q < kQueries; ++q) {
-      const Vec::Word qh = Vec::broadcast(at + 4 * q);
+      const Vec::Word qh = Vec::broadcast(query + Place::offset(kGroup, 0, q));
       ORTHANT_UNROLL
-      for (std::size_t v = 0; v < kVectors; ++v) a[v][q] = dot<kLevelPlanes == 0>(a[v][q], h.at[v], qh);
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        a[kChain][v][q] = dot<kLevelPlanes == 0>(a[kChain][v][q], h.at[v], qh);
+      }
       if constexpr (kQueryPlanes == 2) {
-        const Vec::Word ql = Vec::broadcast(at + 4 * (kQueries + q));
+        const Vec::Word ql = Vec::broadcast(query + Place::offset(kGroup, 1, q));
         ORTHANT_UNROLL
         for (std::size_t v = 0; v < kVectors; ++v) {
-          b[v][q] = dot<kLevelPlanes == 0>(b[v][q], h.at[v], ql);
-          if constexpr (kLevelPlanes == 2) b[v][q] = Vec::dot(b[v][q], l.at[v], qh);
+          b[kChain][v][q] = dot<kLevelPlanes == 0>(b[kChain][v][q], h.at[v], ql);
+          if constexpr (kLevelPlanes == 2) b[kChain][v][q] = Vec::dot(b[kChain][v][q], l.at[v], qh);
         }
       }
     }
@@ -299,18 +346,24 @@ struct IntegerSink {
     }
   }
 
+  static ORTHANT_INLINE Vec::Float total(const Vec::Word (&sums)[kChains][kVectors][kQueries], std::size_t v,
+                                         std::size_t q) {
+    Vec::Word sum = sums[0][v][q];
+    ORTHANT_UNROLL
+    for (std::size_t c = 1; c < kChains; ++c) sum = Vec::add_words(sum, sums[c][v][q]);
+    return Vec::to_float(sum);
+  }
+
   ORTHANT_INLINE Vec::Float value(std::size_t v, std::size_t q, const QueryHeader& header) const {
-    Vec::Float t = Vec::mul(Vec::to_float(a[v][q]), Vec::splat_float(header.factor_a[q]));
-    if constexpr (kTwoSums) {
-      t = Vec::add(t, Vec::mul(Vec::to_float(b[v][q]), Vec::splat_float(header.factor_b[q])));
-    }
-    return Vec::add(t, Vec::splat_float(header.constant[q]));
+    Vec::Float t = Vec::splat_float(header.constant[q]);
+    if constexpr (kTwoSums) t = Vec::fma(total(b, v, q), Vec::splat_float(header.factor_b[q]), t);
+    return Vec::fma(total(a, v, q), Vec::splat_float(header.factor_a[q]), t);
   }
 };
 
 /// Float sums, one for each place j of a coordinate in its group, each a chain of fused multiply-adds in coordinate
 /// order: the same bits on every target.
-template <int kBits, std::size_t kQueries, std::size_t kVectors>
+template <int kBits, std::size_t kQueries, std::size_t kVectors, class Place = SideBySide<kQueries, 4>>
 struct ExactSink {
   const Vec::FloatLookup<kBits>& levels;
   const std::byte* query;
@@ -327,7 +380,7 @@ struct ExactSink {
     }
   }
 
-  ORTHANT_INLINE void next(std::size_t groups) { query += groups * 16 * kQueries; }
+  ORTHANT_INLINE void next(std::size_t groups) { query += groups * Place::kGroupBytes; }
 
   template <std::size_t kGroup, int kShift>
   ORTHANT_INLINE void group(const Words<kVectors>& x) {
@@ -339,13 +392,13 @@ struct ExactSink {
 
   template <std::size_t kGroup, int kShift, std::size_t kPlace>
   ORTHANT_INLINE void coordinate(const Words<kVectors>& x) {
-    const std::byte* at = query + (kGroup * 4 + kPlace) * 4 * kQueries;
     ORTHANT_UNROLL
     for (std::size_t v = 0; v < kVectors; ++v) {
       const Vec::Float y = levels.template at<8 * static_cast<int>(kPlace) + kShift>(x.at[v]);
       ORTHANT_UNROLL
       for (std::size_t q = 0; q < kQueries; ++q) {
-        sums[kPlace][v][q] = Vec::fma(y, Vec::broadcast_float(at + 4 * q), sums[kPlace][v][q]);
+        sums[kPlace][v][q] =
+            Vec::fma(y, Vec::broadcast_float(query + Place::offset(kGroup, kPlace, q)), sums[kPlace][v][q]);
       }
     }
   }
@@ -358,7 +411,7 @@ struct ExactSink {
 
 /// bfloat16 rows, two coordinates in a word, one sum for each: chains of fused multiply-adds in row order, the same
 /// bits on every target.
-template <std::size_t kQueries, std::size_t kVectors>
+template <std::size_t kQueries, std::size_t kVectors, class Place = SideBySide<kQueries, 2>>
 struct Bfloat16Sink {
   const std::byte* query;
   Vec::Float sums[2][kVectors][kQueries];
@@ -382,15 +435,15 @@ struct Bfloat16Sink {
     }
     ORTHANT_UNROLL
     for (std::size_t q = 0; q < kQueries; ++q) {
-      const Vec::Float q_first = Vec::broadcast_float(query + 4 * q);
-      const Vec::Float q_second = Vec::broadcast_float(query + 4 * (kQueries + q));
+      const Vec::Float q_first = Vec::broadcast_float(query + Place::offset(0, 0, q));
+      const Vec::Float q_second = Vec::broadcast_float(query + Place::offset(0, 1, q));
       ORTHANT_UNROLL
       for (std::size_t v = 0; v < kVectors; ++v) {
         sums[0][v][q] = Vec::fma(first[v], q_first, sums[0][v][q]);
         sums[1][v][q] = Vec::fma(second[v], q_second, sums[1][v][q]);
       }
     }
-    query += 8 * kQueries;
+    query += Place::kGroupBytes;
   }
 
   ORTHANT_INLINE Vec::Float value(std::size_t v, std::size_t q, const QueryHeader&) const {
@@ -399,9 +452,11 @@ struct Bfloat16Sink {
 };
 
 /// Whole nibbles (four 1-bit or two 2-bit codes) looked up in tables of signed partial scores: for each row and query
-/// 16 entries for the low nibble of each of the four bytes, then 16 for each high nibble.
-template <class V, std::size_t kQueries, std::size_t kVectors>
+/// 16 entries for the low nibble of each of the four bytes, then 16 for each high nibble. The entries of kTogether rows
+/// are added as bytes, which their size allows (table_top).
+template <class V, int kBits, std::size_t kQueries, std::size_t kVectors>
 struct TableSink {
+  static constexpr std::size_t kTogether = kBits == 1 ? 2 : 1;
   const std::byte* tables;
   Vec::Word a[kVectors][kQueries];
 
@@ -413,29 +468,39 @@ struct TableSink {
     }
   }
 
-  ORTHANT_INLINE void row(const std::byte* words) {
-    const Words<kVectors> x = load_row<kVectors>(words);
-    Words<kVectors> low;
-    Words<kVectors> high;
+  template <std::size_t kRows>
+  ORTHANT_INLINE void rows(const std::byte* words) {
+    Words<kVectors> low[kRows];
+    Words<kVectors> high[kRows];
     ORTHANT_UNROLL
-    for (std::size_t v = 0; v < kVectors; ++v) {
-      low.at[v] = V::nibble_in_its_table(x.at[v]);
-      high.at[v] = V::nibble_in_its_table(Vec::template shift_right<4>(x.at[v]));
+    for (std::size_t r = 0; r < kRows; ++r) {
+      const Words<kVectors> x = load_row<kVectors>(words + r * kRowBytes);
+      ORTHANT_UNROLL
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        low[r].at[v] = V::nibble_in_its_table(x.at[v]);
+        high[r].at[v] = V::nibble_in_its_table(Vec::template shift_right<4>(x.at[v]));
+      }
     }
     ORTHANT_UNROLL
     for (std::size_t q = 0; q < kQueries; ++q) {
+      const std::byte* const table = tables + 128 * q;
       ORTHANT_UNROLL
       for (std::size_t v = 0; v < kVectors; ++v) {
-        a[v][q] = V::add_table(a[v][q], tables + 128 * q, low.at[v]);
-        a[v][q] = V::add_table(a[v][q], tables + 128 * q + 64, high.at[v]);
+        Vec::Word sum =
+            V::add_bytes(V::table_entries(table, low[0].at[v]), V::table_entries(table + 64, high[0].at[v]));
+        if constexpr (kRows == 2) {
+          const std::byte* const second = table + 128 * kQueries;
+          sum = V::add_bytes(
+              sum, V::add_bytes(V::table_entries(second, low[1].at[v]), V::table_entries(second + 64, high[1].at[v])));
+        }
+        a[v][q] = V::add_four(a[v][q], sum);
       }
     }
-    tables += 128 * kQueries;
+    tables += 128 * kQueries * kRows;
   }
 
   ORTHANT_INLINE Vec::Float value(std::size_t v, std::size_t q, const QueryHeader& header) const {
-    return Vec::add(Vec::mul(Vec::to_float(a[v][q]), Vec::splat_float(header.factor_a[q])),
-                    Vec::splat_float(header.constant[q]));
+    return Vec::fma(Vec::to_float(a[v][q]), Vec::splat_float(header.factor_a[q]), Vec::splat_float(header.constant[q]));
   }
 };
 
@@ -448,17 +513,25 @@ ORTHANT_INLINE void store_scores(const Section& section, const QueryHeader& head
   for (std::size_t v = 0; v < kVectors; ++v) {
     const std::size_t lane = first_lane + v * Vec::kLanes;
     Vec::Float scale = Vec::splat_float(1);
-    Vec::Float offset = Vec::splat_float(0);
     if (section.scales != kNone) scale = Vec::load_half(tile + section.scales + 2 * lane);
-    if (section.offsets != kNone) offset = Vec::load_half(tile + section.offsets + 2 * lane);
+    Vec::Float scores[kQueries];
     ORTHANT_UNROLL
-    for (std::size_t q = 0; q < kQueries; ++q) {
-      float* to = out + q * stride + lane;
-      Vec::Float t = Vec::mul(sink.value(v, q, header), scale);
-      if (section.offsets != kNone) t = Vec::add(t, Vec::mul(Vec::splat_float(header.sum[q]), offset));
-      if (accumulate) t = Vec::add(t, Vec::load_float(to));
-      Vec::store_float(to, t);
+    for (std::size_t q = 0; q < kQueries; ++q) scores[q] = Vec::mul(sink.value(v, q, header), scale);
+    if (section.offsets != kNone) {
+      const Vec::Float offset = Vec::load_half(tile + section.offsets + 2 * lane);
+      ORTHANT_UNROLL
+      for (std::size_t q = 0; q < kQueries; ++q) {
+        scores[q] = Vec::fma(Vec::splat_float(header.sum[q]), offset, scores[q]);
+      }
     }
+    if (accumulate) {
+      ORTHANT_UNROLL
+      for (std::size_t q = 0; q < kQueries; ++q) {
+        scores[q] = Vec::add(scores[q], Vec::load_float(out + q * stride + lane));
+      }
+    }
+    ORTHANT_UNROLL
+    for (std::size_t q = 0; q < kQueries; ++q) Vec::store_float(out + q * stride + lane, scores[q]);
   }
 }
 
@@ -511,30 +584,26 @@ ORTHANT_INLINE void bfloat16_scores(const Section& section, const std::byte* pre
   }
 }
 
-template <std::size_t kQueries, std::size_t kVectors>
+template <int kBits, std::size_t kQueries, std::size_t kVectors>
 ORTHANT_INLINE void table_scores(const Section& section, const std::byte* prepared, const TileRun& run) {
+  using Sink = TableSink<Vec, kBits, kQueries, kVectors>;
   const auto& header = *reinterpret_cast<const QueryHeader*>(prepared);
   const std::byte* tile = run.tiles;
   for (std::size_t i = 0; i < run.count; ++i, tile += section.tile_bytes) {
     for (std::size_t lane = 0; lane < kLanes; lane += Vec::kLanes * kVectors) {
-      TableSink<Vec, kQueries, kVectors> sink(prepared + sizeof(QueryHeader));
-      const std::byte* rows = tile + section.offset + 4 * lane;
-      for (std::size_t r = 0; r < section.rows; ++r) {
-        prefetch_row<kVectors>(rows + r * kRowBytes, run.prefetch);
-        sink.row(rows + r * kRowBytes);
+      Sink sink(prepared + sizeof(QueryHeader));
+      const std::byte* const rows = tile + section.offset + 4 * lane;
+      for (std::size_t r = 0; r < section.rows; ++r) prefetch_row<kVectors>(rows + r * kRowBytes, run.prefetch);
+      std::size_t r = 0;
+      for (; r + Sink::kTogether <= section.rows; r += Sink::kTogether) {
+        sink.template rows<Sink::kTogether>(rows + r * kRowBytes);
       }
+      if (r < section.rows) sink.template rows<1>(rows + r * kRowBytes);
       store_scores<kQueries, kVectors>(section, header, tile, lane, sink, run.out + kLanes * i, run.stride,
                                        run.accumulate);
     }
   }
 }
-
-/// Vectors of lanes worked on together, for so many sums a vector: as many as leave the registers for levels and
-/// tables.
-template <std::size_t kSums>
-inline constexpr std::size_t kVectorsFor = kSums <= 2   ? (Vec::kRegisters >= 32 ? 4 : 2)
-                                           : kSums <= 8 ? (Vec::kRegisters >= 32 ? 2 : 1)
-                                                        : 1;
 
 template <int kBits, std::size_t kLevelPlanes, std::size_t kQueryPlanes, std::size_t kQueries>
 void integer_entry(const Section& section, const std::byte* prepared, const TileRun& run) {
@@ -552,111 +621,56 @@ void bfloat16_entry(const Section& section, const std::byte* prepared, const Til
   bfloat16_scores<kQueries, kVectorsFor<2 * kQueries>>(section, prepared, run);
 }
 
-template <std::size_t kQueries>
+template <int kBits, std::size_t kQueries>
 void table_entry(const Section& section, const std::byte* prepared, const TileRun& run) {
-  table_scores<kQueries, (kQueries == 1 ? (Vec::kRegisters >= 32 ? 4 : 2) : 2)>(section, prepared, run);
+  table_scores<kBits, kQueries, (kQueries == 1 ? (Vec::kRegisters >= 32 ? 4 : 2) : 2)>(section, prepared, run);
 }
 
-template <std::size_t kQueries>
-ScoreFn* exact_scorer(int bits) {
-  switch (bits) {
-    case 1:
-      return exact_entry<1, kQueries>;
-    case 2:
-      return exact_entry<2, kQueries>;
-    case 3:
-      return exact_entry<3, kQueries>;
-    case 4:
-      return exact_entry<4, kQueries>;
-    case 5:
-      return exact_entry<5, kQueries>;
-    case 6:
-      return exact_entry<6, kQueries>;
-    case 7:
-      return exact_entry<7, kQueries>;
-    default:
-      return exact_entry<8, kQueries>;
+/// entry<b>() for the width b of a section, which lies between kFirst and kLast.
+template <int kFirst, int kLast, class Entry>
+auto for_width(int bits, Entry entry) {
+  if constexpr (kFirst == kLast) {
+    return entry.template operator()<kLast>();
+  } else {
+    return bits == kFirst ? entry.template operator()<kFirst>() : for_width<kFirst + 1, kLast>(bits, entry);
   }
 }
 
-/// Levels and queries in one plane.
+/// Levels in two planes, or one; queries in two planes.
 template <std::size_t kQueries>
-ScoreFn* byte_query_scorer(int bits) {
-  switch (bits) {
-    case 1:
-      return integer_entry<1, 1, 1, kQueries>;
-    case 2:
-      return integer_entry<2, 1, 1, kQueries>;
-    case 3:
-      return integer_entry<3, 1, 1, kQueries>;
-    case 4:
-      return integer_entry<4, 1, 1, kQueries>;
-    case 5:
-      return integer_entry<5, 1, 1, kQueries>;
-    default:
-      return integer_entry<8, 0, 1, kQueries>;
+ScoreFn* word_query_scorer(const Section& section) {
+  if (section.grid->planes == 2) {
+    return for_width<6, 8>(section.bits, []<int kBits>() -> ScoreFn* { return integer_entry<kBits, 2, 2, kQueries>; });
   }
+  return for_width<1, 8>(
+      section.bits, []<int kBits>() -> ScoreFn* { return integer_entry < kBits, kBits == 8 ? 0 : 1, 2, kQueries > ; });
 }
 
-/// One plane of levels, two of queries.
+/// Queries in one plane: levels in one too, or at 8 bits none.
 template <std::size_t kQueries>
-ScoreFn* word_query_scorer(int bits) {
-  switch (bits) {
-    case 1:
-      return integer_entry<1, 1, 2, kQueries>;
-    case 2:
-      return integer_entry<2, 1, 2, kQueries>;
-    case 3:
-      return integer_entry<3, 1, 2, kQueries>;
-    case 4:
-      return integer_entry<4, 1, 2, kQueries>;
-    case 5:
-      return integer_entry<5, 1, 2, kQueries>;
-    case 6:
-      return integer_entry<6, 1, 2, kQueries>;
-    case 7:
-      return integer_entry<7, 1, 2, kQueries>;
-    default:
-      return integer_entry<8, 0, 2, kQueries>;
-  }
-}
-
-template <std::size_t kQueries>
-ScoreFn* two_plane_scorer(int bits) {
-  switch (bits) {
-    case 6:
-      return integer_entry<6, 2, 2, kQueries>;
-    case 7:
-      return integer_entry<7, 2, 2, kQueries>;
-    default:
-      return integer_entry<8, 2, 2, kQueries>;
-  }
-}
-
-template <std::size_t kQueries>
-ScoreFn* byte_or_table_scorer(const Section& section) {
+ScoreFn* byte_query_scorer(const Section& section) {
   if constexpr (kQueries > 0 && Vec::kArithmetic == Arithmetic::kTables) {
-    if (uses_tables(section, Vec::kArithmetic)) return table_entry<kQueries>;
+    if (uses_tables(section, Vec::kArithmetic)) {
+      return for_width<1, 2>(section.bits, []<int kBits>() -> ScoreFn* { return table_entry<kBits, kQueries>; });
+    }
   }
-  return byte_query_scorer<kQueries>(section.bits);
+  if (section.bits == 8) return integer_entry<8, 0, 1, kQueries>;
+  return for_width<1, 5>(section.bits, []<int kBits>() -> ScoreFn* { return integer_entry<kBits, 1, 1, kQueries>; });
 }
 
 template <std::size_t kQueries>
 ScoreFn* scorer_for(const Section& section, bool exact) {
   if (section.bits == 16) return bfloat16_entry<kQueries>;
-  if (exact) return exact_scorer<kQueries>(section.bits);
-  if (section.grid->planes == 2) return two_plane_scorer<kQueries>(section.bits);
-  if (section.query_planes == 2) return word_query_scorer<kQueries>(section.bits);
-  return byte_or_table_scorer<kQueries>(section);
+  if (exact) return for_width<1, 8>(section.bits, []<int kBits>() -> ScoreFn* { return exact_entry<kBits, kQueries>; });
+  return section.query_planes == 2 ? word_query_scorer<kQueries>(section) : byte_query_scorer<kQueries>(section);
 }
 
 /// Eight queries at once: where that many sums fit the registers.
 template <std::size_t kQueries>
 ScoreFn* scorer_for_eight(const Section& section, bool exact) {
   if (section.bits == 16) return Vec::kRegisters >= 32 ? bfloat16_entry<kQueries> : nullptr;
-  if (exact) return nullptr;
-  if (section.query_planes == 1) return byte_or_table_scorer<kQueries>(section);
-  return section.grid->direct ? integer_entry<8, 0, 2, kQueries> : nullptr;
+  if (exact || section.query_planes == 2) return nullptr;
+  return byte_query_scorer<kQueries>(section);
 }
 
 template <class V>

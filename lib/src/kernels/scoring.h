@@ -27,10 +27,11 @@ struct LevelGrid {
   int planes = 1;
   bool direct = false;
   int zero = 128;
-  int base = 254;
+  int base = 256;
   float centre = 0;
   float step = 0;
   float max_error = 0;  ///< max_k |level_k - its grid value|
+  // The 2^bits levels, again and again.
   alignas(64) std::uint8_t high[256] = {};
   alignas(64) std::uint8_t low[256] = {};
 };
@@ -55,12 +56,13 @@ struct Section {
 /// where A and B are integer sums that start at seed_a and seed_b. In exact kernels the bracket before the constant is
 /// one float sum.
 struct alignas(64) QueryHeader {
-  float factor_a[kMaxBatch];
-  float factor_b[kMaxBatch];
-  float constant[kMaxBatch];
-  float sum[kMaxBatch];
-  std::int32_t seed_a[kMaxBatch];
-  std::int32_t seed_b[kMaxBatch];
+  static constexpr std::size_t kQueries = kMaxBatch + 1;  // sums of values have one more: see byte_sums
+  float factor_a[kQueries];
+  float factor_b[kQueries];
+  float constant[kQueries];
+  float sum[kQueries];
+  std::int32_t seed_a[kQueries];
+  std::int32_t seed_b[kQueries];
 };
 
 /// n queries of one section: query i at data + i * stride, section.dims coordinates each.
@@ -81,7 +83,25 @@ struct TileRun {
   std::size_t prefetch = 0;  ///< bytes ahead to fetch; 0: the tiles are in cache
 };
 
-inline std::size_t groups_of(std::size_t dims) { return (dims + 3) / 4; }
+inline constexpr std::size_t kConstantChains = 32;  // of a sum over tokens
+
+/// Consecutive tiles of values and where their weighted sums go. The section has 64 dims, the tokens of a tile, and
+/// `lane_tiles` runs of its rows, one for each 64 coordinates.
+///   totals[h * stride + lane]  += sum over tokens of weight * scale * (level, less the middle of the levels if any)
+///   constants[h * kConstantChains + c] += sum over tokens t = c mod kConstantChains of weight * (scale * middle +
+///   offset)
+struct ValueRun {
+  const std::byte* tiles;
+  std::size_t count;
+  std::size_t lane_tiles;
+  const float* weights;  ///< of token t of tile i for query h at h * weight_stride + 64 * i + t
+  std::size_t weight_stride;
+  float* totals;
+  std::size_t stride;
+  float* constants;
+  std::size_t prefetch = 0;  ///< as in TileRun
+};
+
 /// Groups rounded up to whole blocks of eight: kernels may read queries to the end of the last block.
 inline std::size_t padded_groups(std::size_t dims) { return (dims + 31) / 32 * 8; }
 
@@ -89,6 +109,24 @@ inline std::size_t padded_groups(std::size_t dims) { return (dims + 31) / 32 * 8
 inline bool uses_tables(const Section& section, Arithmetic arithmetic) {
   return arithmetic == Arithmetic::kTables && section.bits <= 2 && section.query_planes == 1;
 }
+
+/// A square matrix in panels of 64 columns, an even number of them, zeros beyond the last column: entry (i, j) at
+/// (j / 64 * dim + i) * 64 + j % 64. A panel of 128 rows stays in the first-level cache.
+struct PanelMatrix {
+  static constexpr std::size_t kColumns = 64;
+  const float* data;
+  std::size_t dim;
+  static constexpr std::size_t size(std::size_t d) {
+    return (d + 2 * kColumns - 1) / (2 * kColumns) * 2 * kColumns * d;
+  }
+  static constexpr std::size_t place(std::size_t d, std::size_t i, std::size_t j) {
+    return (j / kColumns * d + i) * kColumns + j % kColumns;
+  }
+};
+
+/// Partial scores in a table are integers up to this: so many can be added before they leave a byte, all four nibbles
+/// of two rows of 1-bit codes, or the two of a row of 2-bit codes.
+constexpr int table_top(int bits) { return bits == 1 ? 127 / 4 : 127 / 2; }
 
 /// Bytes of the header and data for `count` queries; a multiple of 64.
 std::size_t query_bytes(const Section& section, Arithmetic arithmetic, bool exact, std::size_t count);

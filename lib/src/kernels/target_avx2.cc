@@ -25,6 +25,7 @@ namespace avx2 {
 /// vpmaddubsw adds two products in 16 bits: levels below 128, so that 2 * 127 * 127 fits.
 struct Products {
   static constexpr Arithmetic kArithmetic = Arithmetic::kNarrow;
+  static constexpr std::size_t kDotsInFlight = 1;
   static __m256i dot(__m256i sum, __m256i levels, __m256i queries) {
     const __m256i pairs = _mm256_maddubs_epi16(levels, queries);
     return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
@@ -42,20 +43,15 @@ struct Products {
 #include "kernels/passes-inl.h"
 #include "kernels/prepare-inl.h"
 #include "kernels/score-inl.h"
+#include "kernels/value-inl.h"
+//
+#include "kernels/encode-inl.h"
+//
+#include "kernels/table-inl.h"
 
 }  // namespace avx2
 ORTHANT_END_TARGET
 
-constinit const KernelTable kAvx2{"avx2",
-                                  Arithmetic::kNarrow,
-                                  supported,
-                                  avx2::prepare,
-                                  avx2::find_scorer,
-                                  avx2::load_halves,
-                                  avx2::largest_of,
-                                  avx2::exponentials,
-                                  avx2::read_rows,
-                                  avx2::sum_of_squares,
-                                  avx2::count_thresholds};
+constinit const KernelTable kAvx2 = avx2::make_table("avx2", supported);
 
 }  // namespace orthant::kernels

@@ -26,6 +26,7 @@ namespace avx512 {
 /// As for AVX2: levels below 128.
 struct Products {
   static constexpr Arithmetic kArithmetic = Arithmetic::kNarrow;
+  static constexpr std::size_t kDotsInFlight = 2;
   static __m512i dot(__m512i sum, __m512i levels, __m512i queries) {
     const __m512i pairs = _mm512_maddubs_epi16(levels, queries);
     return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
@@ -44,9 +45,7 @@ struct ByteLookup {
   __m512i tables[kTables];
   explicit ByteLookup(const std::uint8_t* entries) {
     for (std::size_t t = 0; t < kTables; ++t) {
-      alignas(64) std::uint8_t part[64];
-      for (std::size_t e = 0; e < 64; ++e) part[e] = entries[16 * t + (e & 15 & ((1 << kBits) - 1))];
-      tables[t] = _mm512_load_si512(part);
+      tables[t] = _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(entries + 16 * t)));
     }
   }
   template <int kShift>
@@ -73,20 +72,15 @@ struct ByteLookup {
 #include "kernels/passes-inl.h"
 #include "kernels/prepare-inl.h"
 #include "kernels/score-inl.h"
+#include "kernels/value-inl.h"
+//
+#include "kernels/encode-inl.h"
+//
+#include "kernels/table-inl.h"
 
 }  // namespace avx512
 ORTHANT_END_TARGET
 
-constinit const KernelTable kAvx512{"avx512",
-                                    Arithmetic::kNarrow,
-                                    supported,
-                                    avx512::prepare,
-                                    avx512::find_scorer,
-                                    avx512::load_halves,
-                                    avx512::largest_of,
-                                    avx512::exponentials,
-                                    avx512::read_rows,
-                                    avx512::sum_of_squares,
-                                    avx512::count_thresholds};
+constinit const KernelTable kAvx512 = avx512::make_table("avx512", supported);
 
 }  // namespace orthant::kernels

@@ -56,7 +56,9 @@ ORTHANT_INLINE void add_row(const std::byte* rows, const std::byte* queries, std
   ORTHANT_UNROLL
   for (std::size_t v = 0; v < kVectors; ++v) {
     x[v] = load_words(at + 64 * v);
-    _mm_prefetch(reinterpret_cast<const char*>(reinterpret_cast<std::uintptr_t>(at + 64 * v) + ahead), _MM_HINT_T0);
+    if (ahead != 0) {
+      _mm_prefetch(reinterpret_cast<const char*>(reinterpret_cast<std::uintptr_t>(at + 64 * v) + ahead), _MM_HINT_T0);
+    }
   }
   ORTHANT_UNROLL
   for (std::size_t q = 0; q < kQueries; ++q) {
@@ -123,7 +125,9 @@ ScoreFn* find_scorer(const Section& section, bool exact, std::size_t queries) {
   }
 }
 
-void load_halves(const std::byte* halves, float* values) { kAvx512Vnni.load_halves(halves, values); }
+SumFn* find_summer(const Section& section, bool exact, std::size_t queries) {
+  return kAvx512Vnni.find_summer(section, exact, queries);
+}
 
 float largest_of(const float* scores, std::size_t n) { return kAvx512Vnni.largest(scores, n); }
 
@@ -133,14 +137,18 @@ unsigned read_rows(const std::byte* rows, std::size_t count) { return kAvx512Vnn
 
 float sum_of_squares(const float* x, std::size_t n) { return kAvx512Vnni.sum_of_squares(x, n); }
 
-void count_thresholds(const float* y, std::size_t n, float factor, const float* thresholds, std::size_t count,
-                      std::uint8_t* codes) {
-  kAvx512Vnni.count_thresholds(y, n, factor, thresholds, count, codes);
+void find_codes(int bits, const float* y, std::size_t n, float factor, const float* thresholds, std::uint8_t* codes) {
+  kAvx512Vnni.find_codes(bits, y, n, factor, thresholds, codes);
+}
+
+void multiply_rows(const PanelMatrix& m, const float* x, std::size_t x_stride, std::size_t n, float* y,
+                   std::size_t y_stride) {
+  kAvx512Vnni.multiply_rows(m, x, x_stride, n, y, y_stride);
 }
 }  // namespace
 
-constinit const KernelTable kAvx512Bf16{"avx512_bf16", Arithmetic::kTables, supported,       prepare,
-                                        find_scorer,   load_halves,         largest_of,      exponentials,
-                                        read_rows,     sum_of_squares,      count_thresholds};
+constinit const KernelTable kAvx512Bf16{"avx512_bf16", Arithmetic::kTables, supported,  prepare,
+                                        find_scorer,   find_summer,         largest_of, exponentials,
+                                        read_rows,     sum_of_squares,      find_codes, multiply_rows};
 
 }  // namespace orthant::kernels

@@ -1,6 +1,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -26,12 +27,14 @@ namespace avx512_vnni {
 
 struct Products {
   static constexpr Arithmetic kArithmetic = Arithmetic::kTables;
+  static constexpr std::size_t kDotsInFlight = 8;
   static __m512i dot(__m512i sum, __m512i levels, __m512i queries) { return _mm512_dpbusd_epi32(sum, levels, queries); }
   static __m512i dot_full(__m512i sum, __m512i levels, __m512i queries) { return dot(sum, levels, queries); }
-  static __m512i add_table(__m512i sum, const std::byte* table, __m512i index) {
-    const __m512i entries = _mm512_permutexvar_epi8(index, _mm512_loadu_si512(table));
-    return _mm512_dpbusd_epi32(sum, _mm512_set1_epi8(1), entries);
+  static __m512i table_entries(const std::byte* table, __m512i index) {
+    return _mm512_permutexvar_epi8(index, _mm512_loadu_si512(table));
   }
+  static __m512i add_bytes(__m512i a, __m512i b) { return _mm512_add_epi8(a, b); }
+  static __m512i add_four(__m512i sum, __m512i x) { return _mm512_dpbusd_epi32(sum, _mm512_set1_epi8(1), x); }
 };
 
 /// vpermb reads six index bits: the higher bits of a byte need no mask, and codes that lie within the low six bits need
@@ -41,12 +44,22 @@ struct ByteLookup {
   static constexpr std::size_t kTables = kBits <= 6 ? 6 / kBits : 1 << (kBits - 6);
   __m512i tables[kTables];
   explicit ByteLookup(const std::uint8_t* entries) {
+    alignas(64) static constexpr std::array<std::uint8_t, 64> kPlaces = [] {
+      std::array<std::uint8_t, 64> places{};
+      for (std::size_t e = 0; e < 64; ++e) places[e] = static_cast<std::uint8_t>(e);
+      return places;
+    }();
+    const __m512i first = _mm512_load_si512(entries);
+    const __m512i places = _mm512_load_si512(kPlaces.data());
     for (std::size_t t = 0; t < kTables; ++t) {
-      alignas(64) std::uint8_t part[64];
-      for (std::size_t e = 0; e < 64; ++e) {
-        part[e] = kBits <= 6 ? entries[e >> (kBits * t) & ((1U << kBits) - 1)] : entries[64 * t + e];
+      if constexpr (kBits <= 6) {
+        // Entry e is that of code e >> kBits * t. The entries repeat, so higher bits, even of the next byte, do no
+        // harm.
+        const __m128i shift = _mm_cvtsi32_si128(kBits * static_cast<int>(t));
+        tables[t] = _mm512_permutexvar_epi8(_mm512_srl_epi16(places, shift), first);
+      } else {
+        tables[t] = _mm512_load_si512(entries + 64 * t);
       }
-      tables[t] = _mm512_load_si512(part);
     }
   }
   template <int kShift>
@@ -68,20 +81,15 @@ struct ByteLookup {
 #include "kernels/passes-inl.h"
 #include "kernels/prepare-inl.h"
 #include "kernels/score-inl.h"
+#include "kernels/value-inl.h"
+//
+#include "kernels/encode-inl.h"
+//
+#include "kernels/table-inl.h"
 
 }  // namespace avx512_vnni
 ORTHANT_END_TARGET
 
-constinit const KernelTable kAvx512Vnni{"avx512_vnni",
-                                        Arithmetic::kTables,
-                                        supported,
-                                        avx512_vnni::prepare,
-                                        avx512_vnni::find_scorer,
-                                        avx512_vnni::load_halves,
-                                        avx512_vnni::largest_of,
-                                        avx512_vnni::exponentials,
-                                        avx512_vnni::read_rows,
-                                        avx512_vnni::sum_of_squares,
-                                        avx512_vnni::count_thresholds};
+constinit const KernelTable kAvx512Vnni = avx512_vnni::make_table("avx512_vnni", supported);
 
 }  // namespace orthant::kernels

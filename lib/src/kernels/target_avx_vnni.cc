@@ -25,6 +25,7 @@ namespace avx_vnni {
 
 struct Products {
   static constexpr Arithmetic kArithmetic = Arithmetic::kWide;
+  static constexpr std::size_t kDotsInFlight = 8;
   static __m256i dot(__m256i sum, __m256i levels, __m256i queries) {
     return _mm256_dpbusd_avx_epi32(sum, levels, queries);
   }
@@ -35,20 +36,15 @@ struct Products {
 #include "kernels/passes-inl.h"
 #include "kernels/prepare-inl.h"
 #include "kernels/score-inl.h"
+#include "kernels/value-inl.h"
+//
+#include "kernels/encode-inl.h"
+//
+#include "kernels/table-inl.h"
 
 }  // namespace avx_vnni
 ORTHANT_END_TARGET
 
-constinit const KernelTable kAvxVnni{"avx_vnni",
-                                     Arithmetic::kWide,
-                                     supported,
-                                     avx_vnni::prepare,
-                                     avx_vnni::find_scorer,
-                                     avx_vnni::load_halves,
-                                     avx_vnni::largest_of,
-                                     avx_vnni::exponentials,
-                                     avx_vnni::read_rows,
-                                     avx_vnni::sum_of_squares,
-                                     avx_vnni::count_thresholds};
+constinit const KernelTable kAvxVnni = avx_vnni::make_table("avx_vnni", supported);
 
 }  // namespace orthant::kernels

@@ -38,20 +38,15 @@ namespace neon {
 #include "kernels/passes-inl.h"
 #include "kernels/prepare-inl.h"
 #include "kernels/score-inl.h"
+#include "kernels/value-inl.h"
+//
+#include "kernels/encode-inl.h"
+//
+#include "kernels/table-inl.h"
 
 }  // namespace neon
 ORTHANT_END_TARGET
 
-constinit const KernelTable kNeon{"neon",
-                                  Arithmetic::kWide,
-                                  supported,
-                                  neon::prepare,
-                                  neon::find_scorer,
-                                  neon::load_halves,
-                                  neon::largest_of,
-                                  neon::exponentials,
-                                  neon::read_rows,
-                                  neon::sum_of_squares,
-                                  neon::count_thresholds};
+constinit const KernelTable kNeon = neon::make_table("neon", supported);
 
 }  // namespace orthant::kernels

@@ -23,6 +23,11 @@ inline constexpr Arithmetic kScalarArithmetic = Arithmetic::kWide;
 #include "kernels/passes-inl.h"
 #include "kernels/prepare-inl.h"
 #include "kernels/score-inl.h"
+#include "kernels/value-inl.h"
+//
+#include "kernels/encode-inl.h"
+//
+#include "kernels/table-inl.h"
 }  // namespace scalar
 
 namespace scalar_narrow {
@@ -32,6 +37,11 @@ inline constexpr Arithmetic kScalarArithmetic = Arithmetic::kNarrow;
 #include "kernels/passes-inl.h"
 #include "kernels/prepare-inl.h"
 #include "kernels/score-inl.h"
+#include "kernels/value-inl.h"
+//
+#include "kernels/encode-inl.h"
+//
+#include "kernels/table-inl.h"
 }  // namespace scalar_narrow
 
 namespace scalar_tables {
@@ -41,40 +51,15 @@ inline constexpr Arithmetic kScalarArithmetic = Arithmetic::kTables;
 #include "kernels/passes-inl.h"
 #include "kernels/prepare-inl.h"
 #include "kernels/score-inl.h"
+#include "kernels/value-inl.h"
+//
+#include "kernels/encode-inl.h"
+//
+#include "kernels/table-inl.h"
 }  // namespace scalar_tables
 
-constinit const KernelTable kScalar{"scalar",
-                                    Arithmetic::kWide,
-                                    always,
-                                    scalar::prepare,
-                                    scalar::find_scorer,
-                                    scalar::load_halves,
-                                    scalar::largest_of,
-                                    scalar::exponentials,
-                                    scalar::read_rows,
-                                    scalar::sum_of_squares,
-                                    scalar::count_thresholds};
-constinit const KernelTable kScalarNarrow{"scalar_narrow",
-                                          Arithmetic::kNarrow,
-                                          always,
-                                          scalar_narrow::prepare,
-                                          scalar_narrow::find_scorer,
-                                          scalar_narrow::load_halves,
-                                          scalar_narrow::largest_of,
-                                          scalar_narrow::exponentials,
-                                          scalar_narrow::read_rows,
-                                          scalar_narrow::sum_of_squares,
-                                          scalar_narrow::count_thresholds};
-constinit const KernelTable kScalarTables{"scalar_tables",
-                                          Arithmetic::kTables,
-                                          always,
-                                          scalar_tables::prepare,
-                                          scalar_tables::find_scorer,
-                                          scalar_tables::load_halves,
-                                          scalar_tables::largest_of,
-                                          scalar_tables::exponentials,
-                                          scalar_tables::read_rows,
-                                          scalar_tables::sum_of_squares,
-                                          scalar_tables::count_thresholds};
+constinit const KernelTable kScalar = scalar::make_table("scalar", always);
+constinit const KernelTable kScalarNarrow = scalar_narrow::make_table("scalar_narrow", always);
+constinit const KernelTable kScalarTables = scalar_tables::make_table("scalar_tables", always);
 
 }  // namespace orthant::kernels

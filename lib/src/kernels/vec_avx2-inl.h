@@ -10,6 +10,10 @@ struct Vec : Products {
   using Float = __m256;
 
   static Word load(const std::byte* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
+  static Word keep(Word x) {
+    asm("" : "+x"(x));
+    return x;
+  }
   static Word splat(std::int32_t x) { return _mm256_set1_epi32(x); }
   static Word broadcast(const std::byte* p) {
     std::int32_t x;
@@ -31,6 +35,10 @@ struct Vec : Products {
     if constexpr (kBy >= 0) return shift_right<kBy>(x);
     return _mm256_slli_epi32(x, -kBy);
   }
+  template <int kBy>
+  static Word shift_right_signed(Word x) {
+    return _mm256_srai_epi32(x, kBy);
+  }
   static Word bit_or(Word a, Word b) { return _mm256_or_si256(a, b); }
   static Word select(std::uint32_t mask, Word a, Word b) {
     const Word m = _mm256_set1_epi32(static_cast<std::int32_t>(mask));
@@ -44,9 +52,7 @@ struct Vec : Products {
     Word tables[kTables];
     explicit Lookup(const std::uint8_t* entries) {
       for (std::size_t t = 0; t < kTables; ++t) {
-        alignas(16) std::uint8_t part[16];
-        for (std::size_t e = 0; e < 16; ++e) part[e] = entries[16 * t + (e & ((1 << kBits) - 1))];
-        tables[t] = _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(part)));
+        tables[t] = _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(entries + 16 * t)));
       }
     }
     template <int kShift>
@@ -99,8 +105,30 @@ struct Vec : Products {
   static Float to_float(Word x) { return _mm256_cvtepi32_ps(x); }
   static Float as_float(Word x) { return _mm256_castsi256_ps(x); }
   static Float max(Float a, Float b) { return _mm256_max_ps(a, b); }
+  static Float magnitude(Float x) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0F), x); }
+  static float largest_lane(Float x) {
+    __m128 y = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    y = _mm_max_ps(y, _mm_movehl_ps(y, y));
+    return _mm_cvtss_f32(_mm_max_ss(y, _mm_movehdup_ps(y)));
+  }
   static Word truncate(Float x) { return _mm256_cvttps_epi32(x); }
+  static Word round(Float x) { return _mm256_cvtps_epi32(x); }
   static Word add_words(Word a, Word b) { return _mm256_add_epi32(a, b); }
+  static Word word_if_less(Float a, Float b, std::int32_t value) {
+    return _mm256_and_si256(_mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_LT_OQ)), _mm256_set1_epi32(value));
+  }
+  static Word subtract_words(Word a, Word b) { return _mm256_sub_epi32(a, b); }
+  static std::int32_t sum_of_lanes(Word x) {
+    __m128i y = _mm_add_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+    y = _mm_add_epi32(y, _mm_shuffle_epi32(y, 0x4E));
+    return _mm_cvtsi128_si32(_mm_add_epi32(y, _mm_shuffle_epi32(y, 0xB1)));
+  }
+  static void store_bytes(std::byte* p, Word x) {
+    const __m128i first = _mm_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
+    const Word packed = _mm256_shuffle_epi8(x, _mm256_broadcastsi128_si256(first));
+    const __m128i both = _mm_unpacklo_epi32(_mm256_castsi256_si128(packed), _mm256_extracti128_si256(packed, 1));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(p), both);
+  }
   static Float zero_unless_above(Float y, Float x, float limit) {
     return _mm256_and_ps(y, _mm256_cmp_ps(x, _mm256_set1_ps(limit), _CMP_GT_OQ));
   }

@@ -10,6 +10,10 @@ struct Vec : Products {
   using Float = __m512;
 
   static Word load(const std::byte* p) { return _mm512_loadu_si512(p); }
+  static Word keep(Word x) {
+    asm("" : "+v"(x));
+    return x;
+  }
   static Word splat(std::int32_t x) { return _mm512_set1_epi32(x); }
   static Word broadcast(const std::byte* p) {
     std::int32_t x;
@@ -30,6 +34,10 @@ struct Vec : Products {
   static Word shift(Word x) {
     if constexpr (kBy >= 0) return shift_right<kBy>(x);
     return _mm512_slli_epi32(x, static_cast<unsigned>(-kBy));
+  }
+  template <int kBy>
+  static Word shift_right_signed(Word x) {
+    return _mm512_srai_epi32(x, kBy);
   }
   static Word bit_or(Word a, Word b) { return _mm512_or_si512(a, b); }
   static Word select(std::uint32_t mask, Word a, Word b) {
@@ -73,8 +81,19 @@ struct Vec : Products {
   static Float to_float(Word x) { return _mm512_cvtepi32_ps(x); }
   static Float as_float(Word x) { return _mm512_castsi512_ps(x); }
   static Float max(Float a, Float b) { return _mm512_max_ps(a, b); }
+  static Float magnitude(Float x) { return _mm512_abs_ps(x); }
+  static float largest_lane(Float x) { return _mm512_reduce_max_ps(x); }
   static Word truncate(Float x) { return _mm512_cvttps_epi32(x); }
+  static Word round(Float x) { return _mm512_cvtps_epi32(x); }
   static Word add_words(Word a, Word b) { return _mm512_add_epi32(a, b); }
+  static Word word_if_less(Float a, Float b, std::int32_t value) {
+    return _mm512_maskz_set1_epi32(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), value);
+  }
+  static Word subtract_words(Word a, Word b) { return _mm512_sub_epi32(a, b); }
+  static std::int32_t sum_of_lanes(Word x) { return _mm512_reduce_add_epi32(x); }
+  static void store_bytes(std::byte* p, Word x) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(x));
+  }
   static Float zero_unless_above(Float y, Float x, float limit) {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, _mm512_set1_ps(limit), _CMP_GT_OQ), y);
   }

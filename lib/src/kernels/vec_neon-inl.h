@@ -2,6 +2,7 @@
 // sdot multiplies signed bytes: Lookup gives levels less 128, and kLevelBias tells the queries' seeds.
 struct Vec {
   static constexpr Arithmetic kArithmetic = Arithmetic::kWide;
+  static constexpr std::size_t kDotsInFlight = 8;
   static constexpr std::size_t kLanes = 4;
   static constexpr std::size_t kRegisters = 32;
   static constexpr int kLevelBias = 128;
@@ -12,6 +13,10 @@ struct Vec {
 
   static Word load(const std::byte* p) {
     return vreinterpretq_u32_u8(vld1q_u8(reinterpret_cast<const std::uint8_t*>(p)));
+  }
+  static Word keep(Word x) {
+    asm("" : "+w"(x));
+    return x;
   }
   static Word splat(std::int32_t x) { return vreinterpretq_u32_s32(vdupq_n_s32(x)); }
   static Word broadcast(const std::byte* p) {
@@ -39,6 +44,10 @@ struct Vec {
       return vshlq_n_u32(x, -kBy);
     }
   }
+  template <int kBy>
+  static Word shift_right_signed(Word x) {
+    return vreinterpretq_u32_s32(vshrq_n_s32(vreinterpretq_s32_u32(x), kBy));
+  }
   static Word bit_or(Word a, Word b) { return vorrq_u32(a, b); }
   static Word select(std::uint32_t mask, Word a, Word b) { return vbslq_u32(vdupq_n_u32(mask), a, b); }
 
@@ -56,13 +65,7 @@ struct Vec {
     static constexpr std::size_t kTables = kBits <= 4 ? 1 : std::size_t{1} << (kBits - 4);
     uint8x16_t tables[kTables];
     explicit Lookup(const std::uint8_t* entries) {
-      for (std::size_t t = 0; t < kTables; ++t) {
-        std::uint8_t part[16];
-        for (std::size_t e = 0; e < 16; ++e) {
-          part[e] = static_cast<std::uint8_t>(entries[16 * t + (e & ((std::size_t{1} << kBits) - 1))] ^ 0x80U);
-        }
-        tables[t] = vld1q_u8(part);
-      }
+      for (std::size_t t = 0; t < kTables; ++t) tables[t] = veorq_u8(vld1q_u8(entries + 16 * t), vdupq_n_u8(0x80));
     }
     template <int kShift>
     Word at(Word x) const {
@@ -101,8 +104,19 @@ struct Vec {
   static Float to_float(Word x) { return vcvtq_f32_s32(vreinterpretq_s32_u32(x)); }
   static Float as_float(Word x) { return vreinterpretq_f32_u32(x); }
   static Float max(Float a, Float b) { return vmaxq_f32(a, b); }
+  static Float magnitude(Float x) { return vabsq_f32(x); }
+  static float largest_lane(Float x) { return vmaxvq_f32(x); }
   static Word truncate(Float x) { return vreinterpretq_u32_s32(vcvtq_s32_f32(x)); }
+  static Word round(Float x) { return vreinterpretq_u32_s32(vcvtnq_s32_f32(x)); }
   static Word add_words(Word a, Word b) { return vaddq_u32(a, b); }
+  static Word word_if_less(Float a, Float b, std::int32_t value) { return vandq_u32(vcltq_f32(a, b), splat(value)); }
+  static Word subtract_words(Word a, Word b) { return vsubq_u32(a, b); }
+  static std::int32_t sum_of_lanes(Word x) { return vaddvq_s32(vreinterpretq_s32_u32(x)); }
+  static void store_bytes(std::byte* p, Word x) {
+    const uint8x8_t bytes = vmovn_u16(vcombine_u16(vmovn_u32(x), vmovn_u32(x)));
+    const std::uint32_t four = vget_lane_u32(vreinterpret_u32_u8(bytes), 0);
+    std::memcpy(p, &four, sizeof(four));
+  }
   static Float zero_unless_above(Float y, Float x, float limit) {
     return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(y), vcgtq_f32(x, vdupq_n_f32(limit))));
   }

@@ -2,8 +2,9 @@
 // Included inside a namespace that defines kArithmetic first; no include guard.
 struct Vec {
   static constexpr Arithmetic kArithmetic = kScalarArithmetic;
-  static constexpr std::size_t kLanes = 1;       // words of a vector
-  static constexpr std::size_t kRegisters = 16;  // vectors that the body may keep live
+  static constexpr std::size_t kDotsInFlight = 1;  // chains of dot products that keep the processor busy
+  static constexpr std::size_t kLanes = 1;         // words of a vector
+  static constexpr std::size_t kRegisters = 16;    // vectors that the body may keep live
   static constexpr int kLevelBias = 0;     // what Lookup subtracts from levels, for targets whose dot wants them signed
   static constexpr bool kBatches = false;  // whether batches of queries gain anything
 
@@ -15,6 +16,8 @@ struct Vec {
     std::memcpy(&x, p, sizeof(x));
     return x;
   }
+  /// x in a register: keeps the compiler from reading it once more from where it was loaded.
+  static Word keep(Word x) { return x; }
   static Word splat(std::int32_t x) { return static_cast<Word>(x); }
   /// The word at p in every lane.
   static Word broadcast(const std::byte* p) { return load(p); }
@@ -29,6 +32,11 @@ struct Vec {
   template <int kBy>
   static Word shift(Word x) {
     return kBy >= 0 ? x >> (kBy >= 0 ? kBy : 0) : x << (kBy < 0 ? -kBy : 0);
+  }
+  /// Of signed words.
+  template <int kBy>
+  static Word shift_right_signed(Word x) {
+    return static_cast<Word>(static_cast<std::int32_t>(x) >> kBy);
   }
   static Word bit_or(Word a, Word b) { return a | b; }
   /// Bits of a where the mask is set, of b elsewhere.
@@ -73,12 +81,20 @@ struct Vec {
 
   /// The low nibble of each byte, with the byte's place in its word above it.
   static Word nibble_in_its_table(Word x) { return (x & 0x0F0F0F0FU) | 0x30201000U; }
-  /// sum + the four signed entries of a 64-byte table that the bytes of x point at.
-  static Word add_table(Word sum, const std::byte* table, Word x) {
-    auto total = static_cast<std::int32_t>(sum);
-    for (int j = 0; j < 4; ++j) total += static_cast<std::int8_t>(table[unsigned_byte(x, j)]);
-    return static_cast<Word>(total);
+  /// The entries of a 64-byte table that the bytes of x point at.
+  static Word table_entries(const std::byte* table, Word x) {
+    Word y = 0;
+    for (int j = 0; j < 4; ++j) y |= std::to_integer<Word>(table[unsigned_byte(x, j)]) << 8 * j;
+    return y;
   }
+  /// Sums of signed bytes, which fit a byte.
+  static Word add_bytes(Word a, Word b) {
+    Word y = 0;
+    for (int j = 0; j < 4; ++j) y |= (static_cast<Word>(signed_byte(a, j) + signed_byte(b, j)) & 0xFFU) << 8 * j;
+    return y;
+  }
+  /// sum + the four signed bytes of x.
+  static Word add_four(Word sum, Word x) { return dot(sum, 0x01010101U, x); }
 
   static Float splat_float(float x) { return x; }
   static Float broadcast_float(const std::byte* p) { return as_float(load(p)); }
@@ -92,9 +108,21 @@ struct Vec {
   static Float to_float(Word x) { return static_cast<float>(static_cast<std::int32_t>(x)); }
   static Float as_float(Word x) { return std::bit_cast<float>(x); }
   static Float max(Float a, Float b) { return a > b ? a : b; }
+  static Float magnitude(Float x) { return std::fabs(x); }
+  /// The largest of all lanes.
+  static float largest_lane(Float x) { return x; }
   /// Toward zero, as 32-bit integers.
   static Word truncate(Float x) { return static_cast<Word>(static_cast<std::int32_t>(x)); }
+  /// To nearest, ties to even.
+  static Word round(Float x) { return static_cast<Word>(static_cast<std::int32_t>(std::lrint(x))); }
   static Word add_words(Word a, Word b) { return a + b; }
+  /// value where a < b, else 0.
+  static Word word_if_less(Float a, Float b, std::int32_t value) { return a < b ? static_cast<Word>(value) : 0; }
+  static Word subtract_words(Word a, Word b) { return a - b; }
+  /// Over all lanes, as signed words.
+  static std::int32_t sum_of_lanes(Word x) { return static_cast<std::int32_t>(x); }
+  /// The lowest byte of each lane, one after the other.
+  static void store_bytes(std::byte* p, Word x) { *p = static_cast<std::byte>(x); }
   /// y where x > limit, else 0.
   static Float zero_unless_above(Float y, Float x, float limit) { return x > limit ? y : 0.0F; }
   static Float add(Float a, Float b) { return a + b; }

@@ -32,14 +32,17 @@ struct CacheParts;  // private: what files of caches hold
 /// C half the range of the levels and m the middle of it:
 ///   |error| <= s sum_S [ |a| E + R ],    R = (n/2 + 16) 2^-24 (|a| (C + |m|) + |o|) sum_S |q_j|
 ///   exact mode  E = 0: chains of n/4 fused multiply-adds, n/2 for bfloat16 (Higham 2002, section 3.1)
-///   fast mode   E = C (sum_S |q_j| / 126 + n Q / 254)       one byte for levels and queries, or 8-bit tables
+///   fast mode   E = C (sum_S |q_j| / 126 + n Q / 254)       one byte for levels and queries
+///               E = n' C Q / 62, or n'' C Q / 126           8-bit tables of 1-bit codes, or 2-bit codes (AVX-512 with
+///                                                           VBMI); n' and n'' are n rounded up to whole 16 and 8
 ///               E = n C Q / 32130                           evenly spaced levels of 8 bits, two-byte queries
 ///               E = n C Q / 254                             the same with one-byte queries
 ///               E = C (sum_S |q_j| / 15876 + n Q / 16065)   two bytes for both
 /// and for bfloat16 rows with C the largest coordinate of the key and a = 1:
 ///               E = 0, or C sum_S |q_j| / 256 in fast mode (queries may be rounded to bfloat16 too)
 /// Each term is a distance to the nearest grid point (levels on 127 steps to either side of m, 63 where only 7 bits
-/// fit; queries on 127 or 127 * 126) times the largest value of the other factor. These are worst cases: the roundings
+/// fit; queries on 127 or 127 * 128; partial scores on 31 or 63, so that four or two of them fit a byte) times the
+/// largest value of the other factor. These are worst cases: the roundings
 /// of different coordinates are as good as independent, so the typical error is smaller by about sqrt(n).
 /// Exact mode gives the same bits on every target; fast mode gives the same bits on all targets
 /// whose dot product takes 8-bit levels, and stays within the bound on the others. A score depends neither on the

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "orthant/cache/key_cache.h"
 #include "orthant/cache/row_format.h"
@@ -18,13 +19,15 @@ struct KernelTable;  // private
 
 namespace orthant::cache {
 
-/// Rows from floats into a cache: rotate, normalise, quantize and pack, 64 rows at a time.
+/// Rows from floats into a cache: rotate, normalise, quantize and pack, 48 rows at a time.
 ///
 /// Codes and scales are those of the quantizer (any scale rule), up to float rounding where it works in double: a
 /// coordinate within 2^-20 of a threshold may fall to the other side of it, a scale may differ by 2^-20 relative, which
 /// its half-precision rounding hides but for ties. Rows whose square overflows or underflows in float go through the
-/// quantizer itself. Rows with a NaN or an infinity, or a scale that does not fit half precision, throw
-/// InvalidArgument. When the cache keeps exact windows, it gets the rotated rows.
+/// quantizer itself. A Haar rotation of up to 512 dims runs in the instruction set of the
+/// target, each row by itself: its codes do not depend on the rows beside it. Rows with a NaN or an infinity, or a
+/// scale that does not fit half precision, throw InvalidArgument. When the cache keeps exact windows, it gets the
+/// rotated rows.
 ///
 /// Immutable; calls may run concurrently, each with its own Workspace and its own cache.
 class RowEncoder {
@@ -46,13 +49,16 @@ class RowEncoder {
   void append(MatrixView<const float> x, ValueCache& cache, Workspace& work) const;
 
  private:
-  static constexpr std::size_t kBlock = 64;
+  static constexpr std::size_t kBlock = 48;  // whole runs of the six rows that kernels multiply together
 
+  void rotate(MatrixView<const float> x, MatrixView<float> y, Workspace& work) const;
   template <class Cache>
   void append_blocks(MatrixView<const float> x, Cache& cache, Workspace& work) const;
 
   std::shared_ptr<const quantizer::TurboMse> quantizer_;
   const kernels::KernelTable* table_;  // of the target
+  std::vector<float> matrix_;          // of a Haar rotation, as kernels take it
+  std::vector<float> thresholds_;
 };
 
 }  // namespace orthant::cache

@@ -50,8 +50,8 @@ class TileLayout {
   /// Writes the codes of one lane, one byte a coordinate; bits beyond the width of a section are dropped.
   void put_codes(std::span<std::byte> tile, std::size_t lane, std::span<const std::uint8_t> codes) const;
   void get_codes(std::span<const std::byte> tile, std::size_t lane, std::span<std::uint8_t> codes) const;
-  /// The same for bfloat16 rows.
-  void put_bfloat16(std::span<std::byte> tile, std::size_t lane, std::span<const std::uint16_t> values) const;
+  /// The same for bfloat16 rows; writing rounds.
+  void put_bfloat16(std::span<std::byte> tile, std::size_t lane, std::span<const float> values) const;
   void get_bfloat16(std::span<const std::byte> tile, std::size_t lane, std::span<std::uint16_t> values) const;
   /// A half-precision value at scale_offset or offset_offset.
   static void put_half(std::span<std::byte> tile, std::size_t offset, std::size_t lane, std::uint16_t value);

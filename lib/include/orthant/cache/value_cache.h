@@ -11,11 +11,13 @@
 #include "orthant/cache/exact_windows.h"
 #include "orthant/cache/row_format.h"
 #include "orthant/cache/tile_buffer.h"
+#include "orthant/cache/tile_layout.h"
 #include "orthant/core/matrix_view.h"
 #include "orthant/core/workspace.h"
 
 namespace orthant::cache {
 
+class Attention;
 class SectionPlan;  // private: sections as the kernels see them
 struct CacheParts;  // private: what files of caches hold
 
@@ -38,9 +40,12 @@ class ValueLayout {
   static std::size_t lane_tiles(std::size_t dims) { return (dims + 63) / 64; }
   std::size_t scale_offset(std::size_t s) const { return scales_begin_ + s * scale_stride_; }
   std::size_t offset_offset(std::size_t s) const;
+  /// Where the code of token t lies in a lane of a section, as TileLayout::pieces has it; not for bfloat16.
+  std::span<const TileLayout::Piece> pieces(std::size_t section, std::size_t t) const { return pieces_[section][t]; }
 
  private:
   std::vector<std::size_t> offsets_;
+  std::vector<std::vector<std::vector<TileLayout::Piece>>> pieces_;  // of each section and token
   std::size_t scales_begin_ = 0;
   std::size_t scale_stride_ = 0;
   std::size_t tile_bytes_ = 0;
@@ -52,13 +57,17 @@ class ValueLayout {
 ///   sums(h, :) = sum_i weights(h, i) v_(first + i)
 ///
 /// Error against the exact sum of decoded values. For one coordinate of a section with levels of half range C around m,
-/// W = max_i |weights_i scale_i| and L = sum_i |weights_i scale_i| over a tile of 64 tokens, summed over tiles:
+/// W = max_i |weights_i scale_i|, L = sum_i |weights_i scale_i|, R = max_i - min_i weights_i scale_i (missing tokens
+/// count as zeros) over a tile of 64 tokens, summed over tiles:
 ///   exact mode  0                                  + rounding
-///   fast mode   C (L / 126 + 64 W / 32130)         + rounding     one byte for levels (up to 5 bits)
+///   fast mode   C (L / 126 + 56 R / 253)           + rounding     up to 4 bits: one byte for levels and weights
+///               C (L / 126 + 64 W / 32130)         + rounding     one byte for levels (5 bits, or 16-bit weights)
 ///               64 C W / 32130                     + rounding     evenly spaced levels of 8 bits
 ///               C (L / 15876 + 64 W / 16065)       + rounding     other levels of 6 bits and more
 ///               bfloat16 rows: max |v| sum |weights| / 256
-/// where rounding is at most (16 + n / 64) 2^-24 ((C + |m|) L + sum_i |weights_i offset_i|), n tokens, W and L of them
+/// One-byte weights hand what they round off, at most half a step of R / 253, to the token sixteen places on: the sum
+/// of all weights keeps its value, and an error is half a step times differences of levels, 7 C for each of 16 chains.
+/// Above, rounding is at most (16 + n / 32) 2^-24 ((C + |m|) L + sum_i |weights_i offset_i|), n tokens, W and L of them
 /// all.
 ///
 /// Const calls may run concurrently, each thread with its own Workspace; they do not allocate.
@@ -95,9 +104,14 @@ class ValueCache {
  private:
   friend struct CacheParts;
 
-  /// Weights of the tile that starts at token `begin`, zero where there is none or a window holds the token; false when
-  /// all are zero.
-  bool take_weights(MatrixView<const float> weights, std::size_t first, std::size_t begin,
+  friend class Attention;  // its weights are finite by construction
+
+  /// weighted_sum of arguments that fit.
+  void sum_weights(MatrixView<const float> weights, std::size_t first, MatrixView<float> sums, Workspace& work) const;
+  /// True when the tile that starts at token `begin` lies before `end` and outside the windows.
+  bool whole_tile(std::size_t begin, std::size_t end) const;
+  /// Weights of the tile that starts at token `begin`, zero where there is none or a window holds the token.
+  void take_weights(MatrixView<const float> weights, std::size_t first, std::size_t begin,
                     MatrixView<float> of_tile) const;
   void sum_batch(MatrixView<const float> weights, std::size_t first, MatrixView<float> sums, Workspace& work) const;
   void add_exact(MatrixView<const float> weights, std::size_t first, MatrixView<float> sums) const;

@@ -1,0 +1,125 @@
+// From float rows to codes: products with a matrix and the nearest level. Included inside each target's namespace after
+// its vocabulary Vec; no include guard.
+
+/// sum_j x_j^2 in sixteen chains.
+inline float sum_of_squares(const float* x, std::size_t n) {
+  constexpr std::size_t kSums = 16;
+  constexpr std::size_t kVectors = kSums / Vec::kLanes;
+  Vec::Float squares[kVectors];
+  for (std::size_t v = 0; v < kVectors; ++v) squares[v] = Vec::splat_float(0);
+  std::size_t i = 0;
+  for (; i + kSums <= n; i += kSums) {
+    ORTHANT_UNROLL
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      const Vec::Float y = Vec::load_float(x + i + v * Vec::kLanes);
+      squares[v] = Vec::add(squares[v], Vec::mul(y, y));
+    }
+  }
+  float sums[kSums];
+  for (std::size_t v = 0; v < kVectors; ++v) Vec::store_float(sums + v * Vec::kLanes, squares[v]);
+  for (std::size_t j = 0; i < n; ++i, ++j) sums[j] += x[i] * x[i];
+  for (std::size_t half = kSums / 2; half > 0; half /= 2) {
+    for (std::size_t j = 0; j < half; ++j) sums[j] += sums[j + half];
+  }
+  return sums[0];
+}
+
+/// Binary search for a vector of coordinates: the number of thresholds below each.
+template <int kBits>
+ORTHANT_INLINE Vec::Word code_of(Vec::Float y, const Vec::FloatLookup<kBits>& thresholds) {
+  Vec::Word code = Vec::splat(0);
+  ORTHANT_UNROLL
+  for (int step = 1 << (kBits - 1); step > 0; step /= 2) {
+    const Vec::Float threshold = thresholds.template at<0>(Vec::add_words(code, Vec::splat(step - 1)));
+    code = Vec::add_words(code, Vec::word_if_less(threshold, y, step));
+  }
+  return code;
+}
+
+template <int kBits>
+void find_codes_of(const float* y, std::size_t n, float factor, const float* thresholds, std::uint8_t* codes) {
+  const Vec::FloatLookup<kBits> lookup(thresholds);
+  const Vec::Float scale = Vec::splat_float(factor);
+  std::size_t j = 0;
+  for (; j + Vec::kLanes <= n; j += Vec::kLanes) {
+    Vec::store_bytes(reinterpret_cast<std::byte*>(codes + j),
+                     code_of<kBits>(Vec::mul(Vec::load_float(y + j), scale), lookup));
+  }
+  if (j == n) return;
+  float rest[Vec::kLanes] = {};
+  std::byte bytes[Vec::kLanes];
+  std::copy(y + j, y + n, rest);
+  Vec::store_bytes(bytes, code_of<kBits>(Vec::mul(Vec::load_float(rest), scale), lookup));
+  std::memcpy(codes + j, bytes, n - j);
+}
+
+inline void find_codes(int bits, const float* y, std::size_t n, float factor, const float* thresholds,
+                       std::uint8_t* codes) {
+  for_width<1, 8>(bits, []<int kBits>() { return find_codes_of<kBits>; })(y, n, factor, thresholds, codes);
+}
+
+/// kRows rows of products, kVectors vectors of their columns from `first` on.
+template <std::size_t kRows, std::size_t kVectors>
+ORTHANT_INLINE void multiply_block(const PanelMatrix& m, const float* x, std::size_t x_stride, std::size_t first,
+                                   float (*y)[kVectors * Vec::kLanes]) {
+  constexpr std::size_t kPanel = PanelMatrix::kColumns;
+  Vec::Float sums[kRows][kVectors];
+  ORTHANT_UNROLL
+  for (std::size_t r = 0; r < kRows; ++r) {
+    ORTHANT_UNROLL
+    for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = Vec::splat_float(0);
+  }
+  const float* row = m.data + PanelMatrix::place(m.dim, 0, first);
+  const float* next_panel = row + m.dim * kPanel;
+  for (std::size_t i = 0; i < m.dim; ++i, row += kPanel, next_panel += kPanel) {
+    Vec::Float entries[kVectors];
+    ORTHANT_UNROLL
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      const std::size_t column = v * Vec::kLanes;
+      entries[v] = Vec::load_float(column < kPanel ? row + column : next_panel + (column - kPanel));
+    }
+    ORTHANT_UNROLL
+    for (std::size_t r = 0; r < kRows; ++r) {
+      const Vec::Float factor = Vec::splat_float(x[r * x_stride + i]);
+      ORTHANT_UNROLL
+      for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = Vec::fma(factor, entries[v], sums[r][v]);
+    }
+  }
+  ORTHANT_UNROLL
+  for (std::size_t r = 0; r < kRows; ++r) {
+    ORTHANT_UNROLL
+    for (std::size_t v = 0; v < kVectors; ++v) Vec::store_float(y[r] + v * Vec::kLanes, sums[r][v]);
+  }
+}
+
+/// Columns that kRows rows take at once: as many sums as the registers hold.
+template <std::size_t kRows>
+inline constexpr std::size_t kColumnVectors = (Vec::kRegisters >= 32 ? 4 : 2) * (kRows == 1 ? 2 : 1);
+
+template <std::size_t kRows>
+void multiply_some(const PanelMatrix& m, const float* x, std::size_t x_stride, std::size_t first, float* y,
+                   std::size_t y_stride) {
+  constexpr std::size_t kColumns = kColumnVectors<kRows> * Vec::kLanes;
+  alignas(64) float block[kRows][kColumns];
+  multiply_block<kRows, kColumnVectors<kRows>>(m, x, x_stride, first, block);
+  const std::size_t count = std::min(kColumns, m.dim - first);
+  for (std::size_t r = 0; r < kRows; ++r) std::copy_n(block[r], count, y + r * y_stride + first);
+}
+
+/// Sums in the order of the matrix's rows, whatever the number of rows of x: the same bits for each of them alone.
+inline void multiply_rows(const PanelMatrix& m, const float* x, std::size_t x_stride, std::size_t n, float* y,
+                          std::size_t y_stride) {
+  constexpr std::size_t kTogether = Vec::kRegisters >= 32 ? 6 : 4;
+  const std::size_t several = n - n % 2;
+  for (std::size_t first = 0; first < m.dim; first += kColumnVectors<2> * Vec::kLanes) {
+    std::size_t i = 0;
+    for (; i + kTogether <= several; i += kTogether) {
+      multiply_some<kTogether>(m, x + i * x_stride, x_stride, first, y + i * y_stride, y_stride);
+    }
+    for (; i < several; i += 2) multiply_some<2>(m, x + i * x_stride, x_stride, first, y + i * y_stride, y_stride);
+  }
+  if (several == n) return;
+  for (std::size_t first = 0; first < m.dim; first += kColumnVectors<1> * Vec::kLanes) {
+    multiply_some<1>(m, x + several * x_stride, x_stride, first, y + several * y_stride, y_stride);
+  }
+}

@@ -1,0 +1,284 @@
+// Weighted sums of coded values, tile by tile: tokens are the coordinates of the sinks in score-inl.h, and the weights
+// of a tile are made ready on the spot. Included inside each target's namespace after score-inl.h; no include guard.
+
+inline constexpr std::size_t kTokens = kLanes;  // of a tile
+
+/// Where word (group, plane, query) of a tile's weights lies: the bytes of a plane together, as they are produced.
+template <std::size_t kPlanes>
+struct PlaneByPlane {
+  static constexpr std::size_t kGroupBytes = 4;
+  static constexpr std::size_t offset(std::size_t group, std::size_t plane, std::size_t query) {
+    return (query * kPlanes + plane) * kTokens + 4 * group;
+  }
+};
+
+/// Float weights, those of a query together; a group is kWords tokens.
+template <std::size_t kWords>
+struct QueryByQuery {
+  static constexpr std::size_t kGroupBytes = 4 * kWords;
+  static constexpr std::size_t offset(std::size_t group, std::size_t word, std::size_t query) {
+    return 4 * (query * kTokens + group * kWords + word);
+  }
+};
+
+/// The weights of one tile times the scales of its tokens.
+template <std::size_t kQueries>
+struct TileWeights {
+  alignas(64) float scaled[kQueries][kTokens];
+  float lowest[kQueries];
+  float highest[kQueries];
+
+  float magnitude(std::size_t q) const { return std::max(highest[q], -lowest[q]); }
+
+  /// Adds to the constants of the run; `middle` is what the kernel takes levels less. False when all weights are zero.
+  ORTHANT_INLINE bool load(const Section& section, const ValueRun& run, std::size_t tile, float middle) {
+    const std::byte* const bytes = run.tiles + tile * section.tile_bytes;
+    const std::byte* const scales = section.scales == kNone ? nullptr : bytes + section.scales;
+    const std::byte* const offsets = section.offsets == kNone ? nullptr : bytes + section.offsets;
+    const float* weights = run.weights + tile * kTokens;
+    const std::size_t stride = run.weight_stride;
+    float* constants = run.constants;
+    bool any = false;
+    for (std::size_t q = 0; q < kQueries; ++q, weights += stride, constants += kConstantChains) {
+      Vec::Float high = Vec::splat_float(-std::numeric_limits<float>::infinity());
+      Vec::Float low = high;  // of the negated weights
+      ORTHANT_UNROLL
+      for (std::size_t t = 0; t < kTokens; t += Vec::kLanes) {
+        const Vec::Float weight = Vec::load_float(weights + t);
+        const Vec::Float x = scales == nullptr ? weight : Vec::mul(weight, Vec::load_half(scales + 2 * t));
+        Vec::store_float(scaled[q] + t, x);
+        high = Vec::max(high, x);
+        low = Vec::max(low, Vec::mul(x, Vec::splat_float(-1)));
+        float* const chains = constants + t % kConstantChains;
+        Vec::Float constant = Vec::fma(x, Vec::splat_float(middle), Vec::load_float(chains));
+        if (offsets != nullptr) constant = Vec::fma(weight, Vec::load_half(offsets + 2 * t), constant);
+        Vec::store_float(chains, constant);
+      }
+      highest[q] = Vec::largest_lane(high);
+      lowest[q] = -Vec::largest_lane(low);
+      any = any || magnitude(q) > 0;
+    }
+    return any;
+  }
+};
+
+/// Weights in one byte: weight = centre + step * byte, |byte| <= 127, the step 1/253 of the range of the tile's
+/// weights. What a byte rounds off goes to the weight sixteen tokens on: many small weights beside a large one, each of
+/// them less than half a step, keep their sum.
+struct ByteWeights {
+  static constexpr std::size_t kResiduals = 16;
+  static constexpr std::size_t kResidualVectors = kResiduals / Vec::kLanes;
+  float centre;
+  float step;
+  std::int32_t sum;
+
+  ORTHANT_INLINE ByteWeights(const float* weights, float lowest, float highest, std::byte* bytes)
+      : centre(0.5F * lowest + 0.5F * highest), step((highest - lowest) / 253) {
+    const float inverse = step > 0 ? 1 / step : 0.0F;
+    const Vec::Float minus_centre = Vec::splat_float(-centre * inverse);
+    Vec::Float residuals[kResidualVectors];
+    for (std::size_t v = 0; v < kResidualVectors; ++v) residuals[v] = Vec::splat_float(0);
+    Vec::Word total = Vec::splat(0);
+    ORTHANT_UNROLL
+    for (std::size_t t = 0; t < kTokens; t += kResiduals) {
+      ORTHANT_UNROLL
+      for (std::size_t v = 0; v < kResidualVectors; ++v) {
+        const std::size_t at = t + v * Vec::kLanes;
+        const Vec::Float x =
+            Vec::fma(Vec::load_float(weights + at), Vec::splat_float(inverse), Vec::add(minus_centre, residuals[v]));
+        const Vec::Word byte = Vec::round(x);
+        residuals[v] = Vec::fma(Vec::to_float(byte), Vec::splat_float(-1), x);
+        Vec::store_bytes(bytes + at, byte);
+        total = Vec::add_words(total, byte);
+      }
+    }
+    sum = Vec::sum_of_lanes(total);
+  }
+};
+
+template <std::size_t kQueries, std::size_t kVectors, class Sink>
+ORTHANT_INLINE void add_totals(const Sink& sink, const QueryHeader& header, float* totals, std::size_t stride) {
+  ORTHANT_UNROLL
+  for (std::size_t q = 0; q < kQueries; ++q) {
+    ORTHANT_UNROLL
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      float* const to = totals + q * stride + v * Vec::kLanes;
+      Vec::store_float(to, Vec::add(Vec::load_float(to), sink.value(v, q, header)));
+    }
+  }
+}
+
+/// The rows of lane `lane` of a run of 64 coordinates, and where they end up.
+struct LaneRows {
+  const std::byte* rows;
+  float* totals;
+  ORTHANT_INLINE LaneRows(const Section& section, const ValueRun& run, std::size_t tile, std::size_t lane)
+      : rows(run.tiles + tile * section.tile_bytes + section.offset + lane / kLanes * section.rows * kRowBytes +
+             4 * (lane % kLanes)),
+        totals(run.totals + lane) {}
+};
+
+/// The weights of a tile in one byte each, and one more query, of ones: it sums the levels themselves, which the
+/// centres of the weights multiply.
+template <std::size_t kQueries>
+struct ByteTile {
+  alignas(64) std::byte bytes[kQueries + 1][kTokens];
+  QueryHeader header{};
+  float factors[kQueries];
+  float centres[kQueries];
+  bool any = false;
+
+  explicit ByteTile(const LevelGrid& grid) {
+    std::fill_n(bytes[kQueries], kTokens, std::byte{1});
+    header.seed_a[kQueries] = (Vec::kLevelBias - grid.zero) * static_cast<std::int32_t>(kTokens);
+  }
+
+  ORTHANT_INLINE void load(const Section& section, const ValueRun& run, std::size_t tile) {
+    const LevelGrid& grid = *section.grid;
+    TileWeights<kQueries> weights;
+    any = weights.load(section, run, tile, grid.centre);
+    ORTHANT_UNROLL
+    for (std::size_t q = 0; q < kQueries; ++q) {
+      const ByteWeights rounded(weights.scaled[q], weights.lowest[q], weights.highest[q], bytes[q]);
+      header.seed_a[q] = (Vec::kLevelBias - grid.zero) * rounded.sum;
+      factors[q] = grid.step * rounded.step;
+      centres[q] = grid.step * rounded.centre;
+    }
+  }
+};
+
+template <int kBits, std::size_t kQueries>
+void byte_sums(const Section& section, const ValueRun& run) {
+  constexpr std::size_t kVectors = kVectorsFor<kQueries + 1>;
+  const Vec::Lookup<kBits> high(section.grid->high);
+  // The weights of the next tile are made ready before this one's rows are summed: long chains beside wide work.
+  ByteTile<kQueries> tiles[2] = {ByteTile<kQueries>(*section.grid), ByteTile<kQueries>(*section.grid)};
+  if (run.count > 0) tiles[0].load(section, run, 0);
+  for (std::size_t i = 0; i < run.count; ++i) {
+    const ByteTile<kQueries>& tile = tiles[i % 2];
+    if (i + 1 < run.count) tiles[(i + 1) % 2].load(section, run, i + 1);
+    if (!tile.any) continue;
+    for (std::size_t lane = 0; lane < run.lane_tiles * kLanes; lane += Vec::kLanes * kVectors) {
+      const LaneRows at(section, run, i, lane);
+      IntegerSink<kBits, 1, 1, kQueries + 1, kVectors, PlaneByPlane<1>> sink(high, high, tile.header, tile.bytes[0]);
+      decode_section<kBits, kVectors>(at.rows, section.rows, run.prefetch, sink);
+      ORTHANT_UNROLL
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        const Vec::Float levels = sink.total(sink.a, v, kQueries);
+        ORTHANT_UNROLL
+        for (std::size_t q = 0; q < kQueries; ++q) {
+          float* const to = at.totals + q * run.stride + v * Vec::kLanes;
+          Vec::Float sum = Vec::fma(levels, Vec::splat_float(tile.centres[q]), Vec::load_float(to));
+          sum = Vec::fma(sink.total(sink.a, v, q), Vec::splat_float(tile.factors[q]), sum);
+          Vec::store_float(to, sum);
+        }
+      }
+    }
+  }
+}
+
+template <int kBits, std::size_t kLevelPlanes, std::size_t kQueries>
+void integer_sums(const Section& section, const ValueRun& run) {
+  constexpr std::size_t kVectors = kVectorsFor<2 * kQueries>;
+  const LevelGrid& grid = *section.grid;
+  const Vec::Lookup<kBits> high(grid.high);
+  const Vec::Lookup<kBits> low(grid.low);
+  TileWeights<kQueries> weights;
+  alignas(64) std::byte planes[kQueries][2][kTokens];
+  QueryHeader header{};
+  for (std::size_t i = 0; i < run.count; ++i) {
+    if (!weights.load(section, run, i, grid.centre)) continue;
+    ORTHANT_UNROLL
+    for (std::size_t q = 0; q < kQueries; ++q) {
+      const float magnitude = weights.magnitude(q);
+      QueryPlanes<2, kBaseBits> split(magnitude);
+      for (std::size_t t = 0; t < kTokens; t += Vec::kLanes) {
+        split.split(Vec::load_float(weights.scaled[q] + t), planes[q][0] + t, planes[q][1] + t);
+      }
+      split.finish(grid, magnitude, header, q);
+    }
+    for (std::size_t lane = 0; lane < run.lane_tiles * kLanes; lane += Vec::kLanes * kVectors) {
+      const LaneRows at(section, run, i, lane);
+      IntegerSink<kBits, kLevelPlanes, 2, kQueries, kVectors, PlaneByPlane<2>> sink(high, low, header, planes[0][0]);
+      decode_section<kBits, kVectors>(at.rows, section.rows, run.prefetch, sink);
+      add_totals<kQueries, kVectors>(sink, header, at.totals, run.stride);
+    }
+  }
+}
+
+template <int kBits, std::size_t kQueries>
+void exact_sums(const Section& section, const ValueRun& run) {
+  const Vec::FloatLookup<kBits> levels(section.levels);
+  TileWeights<kQueries> weights;
+  const QueryHeader header{};
+  for (std::size_t i = 0; i < run.count; ++i) {
+    if (!weights.load(section, run, i, 0)) continue;
+    for (std::size_t lane = 0; lane < run.lane_tiles * kLanes; lane += Vec::kLanes) {
+      const LaneRows at(section, run, i, lane);
+      ExactSink<kBits, kQueries, 1, QueryByQuery<4>> sink(levels,
+                                                          reinterpret_cast<const std::byte*>(weights.scaled[0]));
+      decode_section<kBits, 1>(at.rows, section.rows, run.prefetch, sink);
+      add_totals<kQueries, 1>(sink, header, at.totals, run.stride);
+    }
+  }
+}
+
+template <std::size_t kQueries>
+void bfloat16_sums(const Section& section, const ValueRun& run) {
+  constexpr std::size_t kVectors = kVectorsFor<2 * kQueries>;
+  TileWeights<kQueries> weights;
+  const QueryHeader header{};
+  for (std::size_t i = 0; i < run.count; ++i) {
+    if (!weights.load(section, run, i, 0)) continue;
+    for (std::size_t lane = 0; lane < run.lane_tiles * kLanes; lane += Vec::kLanes * kVectors) {
+      const LaneRows at(section, run, i, lane);
+      Bfloat16Sink<kQueries, kVectors, QueryByQuery<2>> sink(reinterpret_cast<const std::byte*>(weights.scaled[0]));
+      for (std::size_t r = 0; r < section.rows; ++r) {
+        prefetch_row<kVectors>(at.rows + r * kRowBytes, run.prefetch);
+        sink.row(at.rows + r * kRowBytes);
+      }
+      add_totals<kQueries, kVectors>(sink, header, at.totals, run.stride);
+    }
+  }
+}
+
+/// Width 0: every coordinate is the one level.
+template <std::size_t kQueries>
+void constant_sums(const Section& section, const ValueRun& run) {
+  TileWeights<kQueries> weights;
+  for (std::size_t i = 0; i < run.count; ++i) weights.load(section, run, i, section.levels[0]);
+}
+
+template <std::size_t kQueries>
+SumFn* summer_for(const Section& section, bool exact) {
+  if (section.bits == 0) return constant_sums<kQueries>;
+  if (section.bits == 16) return bfloat16_sums<kQueries>;
+  if constexpr (kQueries == 1) {
+    if (exact) return for_width<1, 8>(section.bits, []<int kBits>() -> SumFn* { return exact_sums<kBits, kQueries>; });
+  }
+  if (section.query_planes == 1) {
+    return for_width<1, 4>(section.bits, []<int kBits>() -> SumFn* { return byte_sums<kBits, kQueries>; });
+  }
+  if (section.grid->planes == 2) {
+    return for_width<6, 8>(section.bits, []<int kBits>() -> SumFn* { return integer_sums<kBits, 2, kQueries>; });
+  }
+  return for_width<1, 8>(section.bits,
+                         []<int kBits>() -> SumFn* { return integer_sums < kBits, kBits == 8 ? 0 : 1, kQueries > ; });
+}
+
+template <class V>
+SumFn* find_summer_in(const Section& section, bool exact, std::size_t queries) {
+  if (queries == 1) return summer_for<1>(section, exact);
+  if constexpr (V::kBatches) {
+    if (exact && section.bits != 16) return nullptr;
+    if (queries == 4) return summer_for<4>(section, false);
+    if constexpr (V::kRegisters >= 32) {
+      if (queries == 8) return summer_for<8>(section, false);
+    }
+  }
+  return nullptr;
+}
+
+inline SumFn* find_summer(const Section& section, bool exact, std::size_t queries) {
+  return find_summer_in<Vec>(section, exact, queries);
+}
