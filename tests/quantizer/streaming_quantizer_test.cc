@@ -462,6 +462,20 @@ TEST(KeyBias, InterleavedPairsTurnTheirOwnBias) {
   }
 }
 
+TEST(MakeStreaming, AScaleOfTheKeysAsCachedHoldsTurnedOnes) {
+  // Every channel at 6, the largest magnitude given: turned back, one channel of a pair reaches 8.5. A scale made for 6
+  // would clip it. E4M3 errs by 2^-4 of a value, the bias by as much of itself.
+  Matrix<float> x(40, kDim);
+  for (std::size_t i = 0; i < 40 * kDim; ++i) x.data()[i] = 6;
+  for (const char* text : {"fp8:e4m3,scale=head,align=pre", "fp8:e4m3,scale=tensor,align=16",
+                           "fp8:e4m3,scale=head,bias=before", "fp8:e4m3,scale=head,bias=after"}) {
+    const auto q = make(text);
+    Workspace work(q->workspace_bytes());
+    const Matrix<float> y = read(stream_of(*q, x.view(), work), kDim, work);
+    for (std::size_t i = 0; i < 40 * kDim; ++i) ASSERT_NEAR(y.data()[i], 6, 0x1p-4 * 8.5 * 1.5) << text << ' ' << i;
+  }
+}
+
 TEST(MakeStreaming, RefusesWhatItCannotMake) {
   for (const auto& [text, side] : {std::pair{"kivi:2,group=32,residual=100", CacheSide::kKeys},
                                    {"kivi:2,group=24", CacheSide::kValues},

@@ -1,6 +1,9 @@
 #include "orthant/quantizer/make_streaming.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +48,18 @@ std::optional<KeyFrame> frame_of(const Method& method, CacheSide side, std::size
   return KeyFrame(rope_of(method, "bias", context), alignment, {context.key_bias.begin(), context.key_bias.end()});
 }
 
+/// What the rows of a frame may reach, from the largest magnitude of keys as cached: turning a pair of channels can put
+/// the length of both into one, sqrt(2) times either, after a bias has been taken off or before.
+QuantizerContext framed(const Method& method, QuantizerContext vectors, std::span<const float> key_bias) {
+  if (!vectors.largest_magnitude) return vectors;
+  float bias = 0;
+  if (method.text("bias") != "none") {
+    for (const float b : key_bias) bias = std::max(bias, std::abs(b));
+  }
+  vectors.largest_magnitude = std::numbers::sqrt2_v<float> * (*vectors.largest_magnitude + bias);
+  return vectors;
+}
+
 /// What a head's rows share: a given scale, the places of split's channels.
 std::size_t shared_bytes(const Method& method) {
   if (method.has("channels")) return sizeof(std::uint16_t) * size_value(method, "channels");
@@ -67,6 +82,7 @@ void require_bare_tokens(const Method& method, std::string_view expected) {
 std::unique_ptr<StreamingQuantizer> make_rows(const Method& method, CacheSide side, std::size_t dim,
                                               const StreamContext& context) {
   const bool channels = method.has("axis") && method.text("axis") == "channel";
+  std::optional<KeyFrame> frame = frame_of(method, side, dim, context);
   std::unique_ptr<BlockCodec> codec;
   if (channels) {
     require_bare_tokens(method, "axis=token");
@@ -74,13 +90,13 @@ std::unique_ptr<StreamingQuantizer> make_rows(const Method& method, CacheSide si
   } else {
     const Method vectors =
         method.with("sink", "0").with("residual", "0").with("bias", "none").with("align", "none").with("exact", "f16");
-    codec = std::make_unique<RowBlocks>(make_quantizer(vectors, dim, context.vectors), shared_bytes(method));
+    const QuantizerContext given = frame ? framed(method, context.vectors, context.key_bias) : context.vectors;
+    codec = std::make_unique<RowBlocks>(make_quantizer(vectors, dim, given), shared_bytes(method));
   }
   const FlushSchedule schedule{size_value(method, "sink"), size_value(method, "residual"), codec->tokens_per_block(),
                                /*before_read=*/true};
   return std::make_unique<StreamingQuantizer>(method.to_string(), std::move(codec), schedule,
-                                              float_value(method, "exact"), frame_of(method, side, dim, context),
-                                              context.first_position);
+                                              float_value(method, "exact"), std::move(frame), context.first_position);
 }
 
 /// Keys with outlier channels, flushed as the released code does: residual=R, all R once they are together.

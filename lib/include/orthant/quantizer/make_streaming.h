@@ -38,7 +38,8 @@ struct StreamContext {
 ///   quanto:B,prompt=P               groups of one token's channels: the first P tokens at once, then R at a time
 ///   qjl:M,outliers=C                C channels of each group of tokens by a sketch of their own, R flushed at a time
 ///   kvquant:B                       keys: calibrated channels before the rotary embedding; values: tokens
-/// Exact tokens take the format exact=f16, bf16 or f32.
+/// Exact tokens take the format exact=f16, bf16 or f32. A scale made from the largest magnitude of keys as cached is
+/// made for sqrt(2) times it (and the bias) where keys are turned before they are coded.
 /// Throws InvalidArgument as make_quantizer does, for a residual that KIVI's group does not divide, for what the
 /// context lacks, and for options that belong to keys on values.
 std::unique_ptr<StreamingQuantizer> make_streaming(const Method& method, CacheSide side, std::size_t dim,
