@@ -55,6 +55,18 @@ TEST(GgmlFormat, WorkedExample) {
   }
 }
 
+TEST(GgmlFormat, Q8RoundsTiesAwayFromZeroAsRoundfDoes) {
+  std::vector<float> x(32, 0.0F);
+  x[0] = 127;  // the scale is 1
+  const std::vector<std::pair<float, std::int8_t>> ties = {{0.5F, 1},   {1.5F, 2},     {2.5F, 3},      {-0.5F, -1},
+                                                           {-2.5F, -3}, {126.5F, 127}, {-126.5F, -127}};
+  for (std::size_t j = 0; j < ties.size(); ++j) x[j + 1] = ties[j].first;
+  const std::vector<std::uint8_t> packed = encode_one(GgmlFormat(GgmlType::kQ8_0, 32), x);
+  for (std::size_t j = 0; j < ties.size(); ++j) {
+    EXPECT_EQ(static_cast<std::int8_t>(packed[2 + j + 1]), ties[j].second) << ties[j].first;
+  }
+}
+
 TEST(GgmlFormat, BitsPerElement) {
   const double bits[] = {8.5, 6, 5.5, 5, 4.5, 4.5};
   for (std::size_t i = 0; i < 6; ++i) {
