@@ -164,6 +164,26 @@ TEST(MatchedKeyCache, ExactWindowsAreExact) {
     }
 }
 
+TEST(MatchedKeyCache, RefusesQueriesThatAreNotFinite) {
+  for (const Match match : {Match::kDiagonal, Match::kFull})
+    for (const std::size_t tile : {std::size_t{0}, std::size_t{64}}) {
+      MatchedKeyCache cache(make_coder({tile, false, false, match}));
+      Workspace append_work(cache.append_workspace_bytes());
+      cache.append(random_rows(70, 7).view(), append_work);
+      Workspace work(cache.workspace_bytes(2));
+      Matrix<float> scores(2, 70);
+      Matrix<float> queries = random_rows(2, 8);
+      EXPECT_THROW(cache.scores(queries.view(), INFINITY, scores.view(), work), InvalidArgument);
+      for (const float bad : {NAN, INFINITY}) {
+        for (float& x : queries.row(1)) x = bad;
+        EXPECT_THROW(cache.scores(queries.view(), 1, scores.view(), work), InvalidArgument) << bad;
+      }
+      for (float& x : queries.row(1)) x = 1e25F;  // large, but all is finite
+      cache.scores(queries.view(), 1e-25F, scores.view(), work);
+      for (const float score : scores.row(1)) EXPECT_TRUE(std::isfinite(score));
+    }
+}
+
 TEST(MatchedKeyCache, RefusesWhatHasNoScoresFromCodes) {
   EXPECT_THROW(make_coder({Alignment::kBeforeRope, false, false}), InvalidArgument);
   EXPECT_THROW(make_coder({96, false, false}), InvalidArgument);

@@ -12,6 +12,7 @@
 #include "kernels/kernel_table.h"
 #include "orthant/core/error.h"
 #include "orthant/core/half.h"
+#include "transform/wide_loops.h"
 
 namespace orthant::cache {
 namespace {
@@ -147,8 +148,8 @@ std::size_t KeyCache::workspace_bytes(std::size_t queries) const {
   return Workspace::bytes_for<std::byte>(plan_->query_bytes(batch)) + Workspace::bytes_for<float>(batch * kLanes);
 }
 
-void KeyCache::score_batch(MatrixView<const float> queries, float scale, std::size_t first, MatrixView<float> scores,
-                           Workspace& work, bool accumulate) const {
+void KeyCache::score_batch(const MatrixView<const float>& queries, float scale, std::size_t first,
+                           const MatrixView<float>& scores, Workspace& work, bool accumulate) const {
   const std::size_t batch = queries.rows();
   const std::size_t n = scores.cols();
   const Workspace::Scope scope(work);
@@ -202,17 +203,22 @@ void KeyCache::scores(MatrixView<const float> queries, float scale, std::size_t 
     throw_invalid_argument(kWhere, "first key", std::to_string(first), "a multiple of " + std::to_string(kLanes));
   }
   require_range(kWhere, first, scores.cols(), size_);
-  const bool has_terms = terms.rows() > 0;
-  if (has_terms) {
+  if (terms.rows() > 0) {
     require_size(kWhere, "rows of terms", terms.rows(), queries.rows());
     if (terms.cols() != 1) require_size(kWhere, "columns of terms", terms.cols(), scores.cols());
   }
   require_finite(kWhere, "query", queries);
   if (!std::isfinite(scale)) throw_invalid_argument(kWhere, "scale", std::to_string(scale), "a finite value");
+  scores_of_checked(queries, scale, first, scores, work, terms);
+}
 
+void KeyCache::scores_of_checked(const MatrixView<const float>& queries, float scale, std::size_t first,
+                                 const MatrixView<float>& scores, Workspace& work,
+                                 const MatrixView<const float>& terms) const {
+  const bool has_terms = terms.rows() > 0;
   for (std::size_t h = 0; h < terms.rows(); ++h) {
     if (terms.cols() == 1) {
-      std::ranges::fill(scores.row(h), terms(h, 0));
+      transform::wide_loops().fill(scores.row(h).data(), scores.cols(), terms(h, 0));
     } else {
       std::ranges::copy(terms.row(h), scores.row(h).begin());
     }
@@ -220,7 +226,11 @@ void KeyCache::scores(MatrixView<const float> queries, float scale, std::size_t 
   std::size_t batch = 0;
   for (std::size_t h = 0; h < queries.rows(); h += batch) {
     batch = plan_->batch(queries.rows() - h);
-    score_batch(queries.middle_rows(h, batch), scale, first, scores.middle_rows(h, batch), work, has_terms);
+    if (batch == queries.rows()) {
+      score_batch(queries, scale, first, scores, work, has_terms);
+    } else {
+      score_batch(queries.middle_rows(h, batch), scale, first, scores.middle_rows(h, batch), work, has_terms);
+    }
   }
   if (windows_.any()) score_windows(queries, scale, first, scores, terms);
 }

@@ -1,6 +1,7 @@
 #include "orthant/cache/matched_key_cache.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -45,7 +46,11 @@ MatchedKeyCoder::MatchedKeyCoder(transform::KeyFrame frame, std::vector<float> m
     throw_invalid_argument("MatchedKeyCoder", "tile of the frame", std::to_string(tile), "0 or a multiple of 64");
   query_scales_ = scales_of(frame_.rope(), map_.get());
   scaled_mean_.resize(query_scales_.size());
-  for (std::size_t j = 0; j < scaled_mean_.size(); ++j) scaled_mean_[j] = mean_[j] / query_scales_[j];
+  reach_ = std::sqrt(transform::wide_loops().dot(mean_.data(), mean_.data(), dim()));
+  for (std::size_t j = 0; j < scaled_mean_.size(); ++j) {
+    scaled_mean_[j] = mean_[j] / query_scales_[j];
+    reach_ = std::max(reach_, query_scales_[j]);
+  }
 }
 
 RowFormat MatchedKeyCoder::format() const {
@@ -125,8 +130,8 @@ void MatchedKeyCoder::transform_queries(MatrixView<const float> framed, MatrixVi
   rotate_queries(p, work);
 }
 
-void MatchedKeyCoder::transform_queries(MatrixView<const float> queries, std::span<const float> phases,
-                                        MatrixView<float> p, std::span<float> means, Workspace& work) const {
+void MatchedKeyCoder::transform_queries(const MatrixView<const float>& queries, std::span<const float> phases,
+                                        const MatrixView<float>& p, std::span<float> means, Workspace& work) const {
   const transform::WideLoops& loops = transform::wide_loops();
   if (query_scales_.empty()) {
     const Workspace::Scope scope(work);
@@ -137,14 +142,24 @@ void MatchedKeyCoder::transform_queries(MatrixView<const float> queries, std::sp
   }
   const std::size_t pairs = dim() / 2;
   for (std::size_t q = 0; q < queries.rows(); ++q) {
-    loops.turn_and_scale(queries.row(q).data(), pairs, phases.data(), phases.data() + pairs, query_scales_.data(),
-                         p.row(q).data());
-    means[q] = loops.dot(p.row(q).data(), scaled_mean_.data(), dim());
+    means[q] = loops.turn_and_scale(queries.row(q).data(), pairs, phases.data(), phases.data() + pairs,
+                                    query_scales_.data(), scaled_mean_.data(), p.row(q).data());
   }
   rotate_queries(p, work);
 }
 
-void MatchedKeyCoder::rotate_queries(MatrixView<float> p, Workspace& work) const {
+bool MatchedKeyCoder::transforms_stay_finite(MatrixView<const float> queries) const {
+  constexpr float kFarFromTheEnd = 1e30F;  // of float, 3e38
+  for (std::size_t q = 0; q < queries.rows(); ++q) {
+    const float* const query = queries.row(q).data();
+    const float length = std::sqrt(transform::wide_loops().dot(query, query, dim()));
+    if (!(length * reach_ < kFarFromTheEnd)) return false;
+  }
+  return !query_scales_.empty();
+}
+
+void MatchedKeyCoder::rotate_queries(const MatrixView<float>& p, Workspace& work) const {
+  if (segments_.size() == 1) return segments_.front().coder->rotation().apply_queries(p, p, work);
   std::size_t first = 0;
   for (const Segment& s : segments_) {
     const MatrixView<float> part = p.middle_cols(first, s.dim);
@@ -219,19 +234,25 @@ void MatchedKeyCache::scores(MatrixView<const float> queries, float scale, Matri
   const Workspace::Scope scope(work);
   const MatrixView<float> p(work.take<float>(h * d).data(), h, d);
   const std::span<float> terms = work.take<float>(h);
+  const MatrixView<const float> mean_terms(terms.data(), h, 1);
   const std::size_t tile = coder_->frame().alignment().tile;
   const std::size_t run = tile != 0 ? tile : std::max<std::size_t>(size(), 1);
-  for (std::size_t first = 0; first < size(); first += run) {
+  const bool finite = std::isfinite(scale) && coder_->transforms_stay_finite(queries);
+  for (std::size_t index = 0, first = 0; first < size(); ++index, first += run) {
     if (tile != 0) {
-      coder_->transform_queries(queries, phases_of(first / tile), p, terms, work);
+      coder_->transform_queries(queries, phases_of(index), p, terms, work);
     } else {
       for (std::size_t q = 0; q < h; ++q)
         terms[q] = transform::wide_loops().dot(queries.row(q).data(), coder_->mean().data(), d);
       coder_->transform_queries(queries, p, work);
     }
     for (float& term : terms) term *= scale;
-    const std::size_t n = std::min(run, size() - first);
-    keys_.scores(p, scale, first, scores.middle_cols(first, n), work, MatrixView<const float>(terms.data(), h, 1));
+    const MatrixView<float> part = scores.middle_cols(first, std::min(run, size() - first));
+    if (finite) {
+      keys_.scores_of_checked(p, scale, first, part, work, mean_terms);
+    } else {
+      keys_.scores(p, scale, first, part, work, mean_terms);
+    }
   }
 }
 

@@ -105,7 +105,7 @@ std::size_t SectionPlan::query_bytes(std::size_t batch) const {
   return bytes;
 }
 
-void SectionPlan::prepare(MatrixView<const float> queries, float scale, std::span<std::byte> prepared) const {
+void SectionPlan::prepare(const MatrixView<const float>& queries, float scale, std::span<std::byte> prepared) const {
   std::byte* at = prepared.data();
   for (const SectionPart& part : parts_) {
     table_->prepare(part.section, {queries.data() + part.first, queries.stride(), queries.rows(), scale}, exact_, at);

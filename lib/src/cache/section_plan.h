@@ -49,7 +49,7 @@ class SectionPlan {
   /// Bytes of all sections' prepared queries for a batch.
   std::size_t query_bytes(std::size_t batch) const;
   /// queries: (batch, d); prepared: query_bytes(batch) bytes, 64-byte aligned.
-  void prepare(MatrixView<const float> queries, float scale, std::span<std::byte> prepared) const;
+  void prepare(const MatrixView<const float>& queries, float scale, std::span<std::byte> prepared) const;
   /// Scores of all sections together; run.accumulate adds to what is there.
   void score(std::span<const std::byte> prepared, std::size_t batch, kernels::TileRun run) const;
   /// Weighted sums of all sections of a value cache: their lanes of totals follow each other, and so do their

@@ -24,6 +24,15 @@ Matrix<float> rounded(const Matrix<double>& m) {
   return out;
 }
 
+/// y_j = factor_j x_j, in place or not.
+void scale_rows(std::span<const float> factors, MatrixView<const float> x, MatrixView<float> y) {
+  for (std::size_t r = 0; r < x.rows(); ++r) {
+    const float* const from = x.row(r).data();
+    float* const to = y.row(r).data();
+    for (std::size_t j = 0; j < factors.size(); ++j) to[j] = factors[j] * from[j];
+  }
+}
+
 }  // namespace
 
 MatchedTransform::MatchedTransform(const MatchingMap& map) : match_(map.match), dim_(map.importance.size()) {
@@ -75,6 +84,7 @@ std::size_t MatchedTransform::workspace_bytes(std::size_t) const {
 void MatchedTransform::apply_keys(MatrixView<const float> x, MatrixView<float> y, Workspace& work) const {
   require_row_shapes("MatchedTransform::apply_keys", dim_, x, y);
   if (match_ == Match::kFull) return apply_dense(forward_transposed_, x, y, work);
+  if (in_order_) return scale_rows(scale_, x, y);
   const Workspace::Scope scope(work);
   const std::span<float> row = work.take<float>(dim_);
   for (std::size_t r = 0; r < x.rows(); ++r) {
@@ -86,6 +96,7 @@ void MatchedTransform::apply_keys(MatrixView<const float> x, MatrixView<float> y
 void MatchedTransform::invert_keys(MatrixView<const float> y, MatrixView<float> x, Workspace& work) const {
   require_row_shapes("MatchedTransform::invert_keys", dim_, y, x);
   if (match_ == Match::kFull) return apply_dense(inverse_transposed_, y, x, work);
+  if (in_order_) return scale_rows(inverse_scale_, y, x);
   const Workspace::Scope scope(work);
   const std::span<float> row = work.take<float>(dim_);
   for (std::size_t r = 0; r < y.rows(); ++r) {
@@ -97,6 +108,7 @@ void MatchedTransform::invert_keys(MatrixView<const float> y, MatrixView<float> 
 void MatchedTransform::apply_queries(MatrixView<const float> q, MatrixView<float> p, Workspace& work) const {
   require_row_shapes("MatchedTransform::apply_queries", dim_, q, p);
   if (match_ == Match::kFull) return apply_dense(inverse_, q, p, work);
+  if (in_order_) return scale_rows(inverse_scale_, q, p);
   const Workspace::Scope scope(work);
   const std::span<float> row = work.take<float>(dim_);
   for (std::size_t r = 0; r < q.rows(); ++r) {

@@ -118,26 +118,47 @@ ORTHANT_ALWAYS_INLINE void hadamard_body(float* x, std::size_t n, const float* s
   for (std::size_t j = 0; j < n; ++j) x[j] *= scale;
 }
 
-ORTHANT_ALWAYS_INLINE void turn_and_scale_body(const float* q, std::size_t pairs, const float* cosines,
-                                               const float* sines, const float* scale, float* out) {
+/// Halves added to halves.
+ORTHANT_ALWAYS_INLINE float sum_of_lanes(const Floats& v) {
+  Floats x = v;
+  x += __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+  x += __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
+  x += __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+  x += __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+  return x[0];
+}
+
+ORTHANT_ALWAYS_INLINE float turn_and_scale_body(const float* q, std::size_t pairs, const float* cosines,
+                                                const float* sines, const float* scale, const float* weight,
+                                                float* out) {
+  Floats first_sum = {}, second_sum = {};
   std::size_t i = 0;
   for (; i + kWidth <= pairs; i += kWidth) {
-    Floats a, b, c, s, near, far;
+    Floats a, b, c, s, factor, w;
     load(a, q + i);
     load(b, q + pairs + i);
     load(c, cosines + i);
     load(s, sines + i);
-    load(near, scale + i);
-    load(far, scale + pairs + i);
-    store(out + i, near * (a * c - b * s));
-    store(out + pairs + i, far * (a * s + b * c));
+    load(factor, scale + i);
+    const Floats first = factor * (a * c - b * s);
+    load(factor, scale + pairs + i);
+    const Floats second = factor * (a * s + b * c);
+    load(w, weight + i);
+    first_sum += first * w;
+    load(w, weight + pairs + i);
+    second_sum += second * w;
+    store(out + i, first);
+    store(out + pairs + i, second);
   }
+  float sum = sum_of_lanes(first_sum + second_sum);
   for (; i < pairs; ++i) {
     const float a = q[i];
     const float b = q[pairs + i];
     out[i] = scale[i] * (a * cosines[i] - b * sines[i]);
     out[pairs + i] = scale[pairs + i] * (a * sines[i] + b * cosines[i]);
+    sum += out[i] * weight[i] + out[pairs + i] * weight[pairs + i];
   }
+  return sum;
 }
 
 ORTHANT_ALWAYS_INLINE float dot_body(const float* a, const float* b, std::size_t n) {
@@ -152,25 +173,28 @@ ORTHANT_ALWAYS_INLINE float dot_body(const float* a, const float* b, std::size_t
     load(y, b + j + kWidth);
     second += x * y;
   }
-  first += second;
-  float lanes[kWidth];
-  store(lanes, first);
-  for (std::size_t half = kWidth / 2; half > 0; half /= 2)
-    for (std::size_t l = 0; l < half; ++l) lanes[l] += lanes[l + half];
-  float sum = lanes[0];
+  float sum = sum_of_lanes(first + second);
   for (; j < n; ++j) sum += a[j] * b[j];
   return sum;
 }
 
+ORTHANT_ALWAYS_INLINE void fill_body(float* x, std::size_t n, float value) {
+  const Floats values = value - Floats{};
+  std::size_t j = 0;
+  for (; j + kWidth <= n; j += kWidth) store(x + j, values);
+  for (; j < n; ++j) x[j] = value;
+}
+
 // One set of functions for each instruction set, the bodies above inlined into them.
-#define ORTHANT_WIDE_LOOPS(name, attribute)                                                                         \
-  attribute void hadamard_##name(float* x, std::size_t n, const float* signs) { hadamard_body(x, n, signs); }       \
-  attribute void turn_and_scale_##name(const float* q, std::size_t pairs, const float* cosines, const float* sines, \
-                                       const float* scale, float* out) {                                            \
-    turn_and_scale_body(q, pairs, cosines, sines, scale, out);                                                      \
-  }                                                                                                                 \
-  attribute float dot_##name(const float* a, const float* b, std::size_t n) { return dot_body(a, b, n); }           \
-  constexpr WideLoops k_##name{hadamard_##name, turn_and_scale_##name, dot_##name};
+#define ORTHANT_WIDE_LOOPS(name, attribute)                                                                          \
+  attribute void hadamard_##name(float* x, std::size_t n, const float* signs) { hadamard_body(x, n, signs); }        \
+  attribute float turn_and_scale_##name(const float* q, std::size_t pairs, const float* cosines, const float* sines, \
+                                        const float* scale, const float* weight, float* out) {                       \
+    return turn_and_scale_body(q, pairs, cosines, sines, scale, weight, out);                                        \
+  }                                                                                                                  \
+  attribute float dot_##name(const float* a, const float* b, std::size_t n) { return dot_body(a, b, n); }            \
+  attribute void fill_##name(float* x, std::size_t n, float value) { fill_body(x, n, value); }                       \
+  constexpr WideLoops k_##name{hadamard_##name, turn_and_scale_##name, dot_##name, fill_##name};
 
 ORTHANT_WIDE_LOOPS(portable, )
 #if defined(__x86_64__)

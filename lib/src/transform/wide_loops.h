@@ -9,12 +9,15 @@ namespace orthant::transform {
 struct WideLoops {
   /// x <- H_n S x / sqrt(n) in place, n a power of two, S = diag(signs) or the identity for a null pointer.
   void (*hadamard)(float* x, std::size_t n, const float* signs);
-  /// Pairs (i, i + pairs) turned by phases and scaled, out and in not overlapping:
+  /// Pairs (i, i + pairs) turned by phases and scaled, out and q not overlapping:
   ///   out_i = scale_i (q_i c_i - q_{i+pairs} s_i),   out_{i+pairs} = scale_{i+pairs} (q_i s_i + q_{i+pairs} c_i)
-  void (*turn_and_scale)(const float* q, std::size_t pairs, const float* cosines, const float* sines,
-                         const float* scale, float* out);
+  /// Returns sum_j out_j weight_j in 32 chains: error (pairs / 16 + 5) 2^-24 sum_j |out_j weight_j|.
+  float (*turn_and_scale)(const float* q, std::size_t pairs, const float* cosines, const float* sines,
+                          const float* scale, const float* weight, float* out);
   /// sum_j a_j b_j in 32 chains: error (n / 32 + 5) 2^-24 sum_j |a_j b_j|.
   float (*dot)(const float* a, const float* b, std::size_t n);
+  /// x_j = value.
+  void (*fill)(float* x, std::size_t n, float value);
 };
 
 /// Chosen at the first call.

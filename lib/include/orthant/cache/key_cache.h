@@ -96,6 +96,7 @@ class KeyCache {
 
  private:
   friend struct CacheParts;
+  friend class MatchedKeyCache;
 
   struct KeyReach {
     double error_range;  ///< |a| C
@@ -104,8 +105,12 @@ class KeyCache {
   KeyReach reach_of(std::size_t key, const SectionPart& part) const;
   std::span<std::byte> tile_of(std::size_t key);
   std::span<const std::byte> tile_of(std::size_t key) const;
-  void score_batch(MatrixView<const float> queries, float scale, std::size_t first, MatrixView<float> scores,
-                   Workspace& work, bool accumulate) const;
+  /// `scores` for finite queries and shapes that fit: nothing is checked. Views by reference: once a tile, copying them
+  /// costs more than the Hadamard matrix of the query.
+  void scores_of_checked(const MatrixView<const float>& queries, float scale, std::size_t first,
+                         const MatrixView<float>& scores, Workspace& work, const MatrixView<const float>& terms) const;
+  void score_batch(const MatrixView<const float>& queries, float scale, std::size_t first,
+                   const MatrixView<float>& scores, Workspace& work, bool accumulate) const;
   void score_windows(MatrixView<const float> queries, float scale, std::size_t first, MatrixView<float> scores,
                      MatrixView<const float> terms) const;
 

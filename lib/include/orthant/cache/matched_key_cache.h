@@ -49,12 +49,14 @@ class MatchedKeyCoder {
   void transform_queries(MatrixView<const float> framed, MatrixView<float> p, Workspace& work) const;
   /// Queries after RoPE turned back to the start of a tile and transformed in one go; means_q = <framed_q, mean>.
   /// phases: Rope::phases of minus the tile's start.
-  void transform_queries(MatrixView<const float> queries, std::span<const float> phases, MatrixView<float> p,
-                         std::span<float> means, Workspace& work) const;
+  void transform_queries(const MatrixView<const float>& queries, std::span<const float> phases,
+                         const MatrixView<float>& p, std::span<float> means, Workspace& work) const;
+  /// Whether transformed queries of any tile are sure to be finite for such queries; false when that is not known.
+  bool transforms_stay_finite(MatrixView<const float> queries) const;
 
  private:
   void rotate_keys(MatrixView<float> y, Workspace& work) const;
-  void rotate_queries(MatrixView<float> p, Workspace& work) const;
+  void rotate_queries(const MatrixView<float>& p, Workspace& work) const;
 
   transform::KeyFrame frame_;
   std::vector<float> mean_;
@@ -64,6 +66,7 @@ class MatchedKeyCoder {
   // and A_jj mean_j, so that turning, scaling and the mean's term are one pass over a query. Empty for other maps.
   std::vector<float> query_scales_;
   std::vector<float> scaled_mean_;
+  float reach_ = 0;  // no coordinate of a transformed query and no mean's term is larger than reach_ |q|
 };
 
 /// The matched keys of one KV head as tokens arrive, and scores straight from their codes.
