@@ -44,9 +44,9 @@ def numbers(text):
     return result
 
 
-def policy(bits, setting, calibration):
+def policy(bits, setting, calibration, rotation):
     matched = "" if setting is None else f",{setting},calibration={calibration}"
-    return f"K=turbo-mse:{bits}{matched},sink=4"
+    return f"K=turbo-mse:{bits}{matched},rotation={rotation},sink=4"
 
 
 def run(command):
@@ -86,6 +86,7 @@ def main():
     parser.add_argument("--tokens", type=int, default=0, help="of LEARN, the first ones; 0: all")
     parser.add_argument("--seeds", type=numbers, default=numbers("1-6"), help="rotations, e.g. 1-6")
     parser.add_argument("--bits", type=numbers, default=numbers("2-4"), help="widths, e.g. 2-4")
+    parser.add_argument("--rotation", default="haar", help="of the codes: haar, hadamard:1, ...")
     parser.add_argument("--only", default="", help="settings whose name contains this text, and plain")
     parser.add_argument("--orthant", default=str(ROOT / "build/release/apps/orthant"), help="the command")
     options = parser.parse_args()
@@ -96,7 +97,11 @@ def main():
         if options.calibrate:
             calibration = f"{folder}/calibration.safetensors"
             run([options.orthant, "calibrate", options.calibrate, "--out", calibration, "--tokens", str(options.tokens)])
-        cases = [(name, bits, policy(bits, setting, calibration)) for name, setting in settings for bits in options.bits]
+        cases = [
+            (name, bits, policy(bits, setting, calibration, options.rotation))
+            for name, setting in settings
+            for bits in options.bits
+        ]
         for dump in options.tests:
             runs = [
                 kl_of_policies(options.orthant, dump, [text for _, _, text in cases], seed, f"{folder}/report.json")
