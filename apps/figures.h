@@ -13,7 +13,7 @@ struct FiguresCommand {
   std::int64_t dim = 1536;
   std::vector<int> bits = {1, 2, 3, 4, 5};
   std::size_t seeds = 4;
-  std::size_t keys = 64;
+  std::size_t keys = 256;
   CommonOptions common;
 };
 

@@ -135,7 +135,7 @@ Run add_verify(CLI::App& app) {
   CLI::Option* seeds =
       command->add_option("--seeds", options->seeds, "Repetitions: league 10, figures 4")->check(CLI::Range(1, 1000));
   CLI::Option* keys =
-      command->add_option("--keys", options->keys, "Vectors: league 2000, figures 64")->check(CLI::Range(1, 1000000));
+      command->add_option("--keys", options->keys, "Vectors: league 2000, figures 256")->check(CLI::Range(1, 1000000));
   CLI::Option* queries = command->add_option("--queries", options->league.queries, "league: queries")
                              ->check(CLI::Range(2, 100000))
                              ->capture_default_str();

@@ -46,14 +46,17 @@ TEST(Plot, DrawsWhatCanBeDrawn) {
 TEST(Plot, LimitsAreDashedAndSeriesDiffer) {
   Plot plot = sample();
   plot.series.push_back({"converse", {{1, 0.1}}, true, true});
-  for (int i = 0; i < 9; ++i) plot.series.push_back({"more", {{1, 0.1}}, true});
+  for (int i = 0; i < 18; ++i) plot.series.push_back({"more", {{1, 0.1}}, true});
   const std::string program = to_gnuplot(plot);
   EXPECT_THAT(program, HasSubstr("dashtype 2 title 'converse'"));
   std::set<std::string> colours;
+  std::set<std::string> looks;
   for (std::size_t at = 0; (at = program.find("rgb '#", at)) != std::string::npos; ++at) {
     colours.insert(program.substr(at, 13));
+    looks.insert(program.substr(at, program.find(" title", at) - at));
   }
-  EXPECT_EQ(colours.size(), 11U);  // ten series that are drawn before colours come again, and the limit
+  EXPECT_EQ(colours.size(), 11U);  // ten of series, and the limit's
+  EXPECT_EQ(looks.size(), 21U);    // twenty series without two of the same colour and mark
 }
 
 TEST(Plot, DrawsSvgOrSaysThatGnuplotIsMissing) {

@@ -97,10 +97,8 @@ TEST(Claims, FalseAlarmsUnderTheNullStayWithinTheStatedProbability) {
   std::size_t rows = 0;
   for (int i = 0; i < kRuns; ++i) {
     options.seed = run.seed = static_cast<std::uint64_t>(i);
-    auto studies = select_claims(claim_registry(options),
-                                 {"coordinate.mean", "mse.distortion", "mse.shrinkage", "pairs",
-                                  "prod.gaussian.unbiased", "prod.gaussian.variance", "prod.gaussian.variance-parallel",
-                                  "rabitq.unbiased", "rabitq.confidence-exact", "qjl.variance", "eden.unbiased"});
+    auto studies = select_claims(claim_registry(options), {"coordinate.mean", "mse.distortion", "mse.shrinkage",
+                                                           "pairs", "rabitq.unbiased", "eden.unbiased"});
     rows = 0;
     for (Study& study : studies) {
       for (Claim& claim : study.claims) {
@@ -114,7 +112,8 @@ TEST(Claims, FalseAlarmsUnderTheNullStayWithinTheStatedProbability) {
     alarms += std::any_of(results.begin(), results.end(),
                           [](const ClaimResult& r) { return r.verdict == Verdict::kViolated; });
   }
-  EXPECT_GE(rows, 12U);
+  EXPECT_GE(rows, 9U);
+  RecordProperty("alarms", alarms);
   EXPECT_LE(alarms, 77);
 }
 

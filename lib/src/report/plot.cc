@@ -39,7 +39,7 @@ constexpr std::array kMarks = {7, 5, 9, 11, 13, 6, 4, 8, 10, 12};
 std::string style(const Series& series, std::size_t number) {
   if (series.limit) return "lines linecolor rgb '#000000' linewidth 2 dashtype 2";
   const std::string mark = fmt::format(" linecolor rgb '{}' pointtype {}", kColours[number % kColours.size()],
-                                       kMarks[number % kMarks.size()]);
+                                       kMarks[(number + number / kColours.size()) % kMarks.size()]);
   return (series.line ? "linespoints" : "points") + mark + (series.line ? " linewidth 1.5" : "");
 }
 

@@ -20,8 +20,8 @@ struct FigureOptions {
   std::vector<int> bits = {1, 2, 3, 4, 5};
   std::vector<double> cosines = {0.01, 0.06, 0.10, 0.17};  ///< the groups of figure 2
   std::uint64_t seed = 1;
-  std::size_t seeds = 4;  ///< independent sketches
-  std::size_t keys = 64;  ///< of each seed; one query of each cosine for each
+  std::size_t seeds = 4;   ///< independent sketches
+  std::size_t keys = 256;  ///< of each seed; one query of each cosine for each
   SubjectMaker subject = shipped_subjects();
 };
 
