@@ -110,7 +110,7 @@ std::string text_of(const std::string& name, const CodebookAudit& audit) {
     line("FAULT", fmt::format("{}: {}", validation::to_string(finding.fault), finding.text));
   }
   line("verdict", audit.correct()
-                      ? "correct: the optimum, within the rounding it is written in"
+                      ? "correct: the optimum, within the rounding it is written in or single precision's"
                       : fmt::format("{} fault{}", audit.findings.size(), audit.findings.size() == 1 ? "" : "s"));
   return text;
 }
@@ -126,7 +126,14 @@ int run(const Options& options, Streams streams, const Invocation& invocation) {
     throw InvalidArgument("audit codebook: --thresholds belongs to --values; a file brings its own");
   }
   std::vector<std::pair<std::string, CodebookTable>> tables;
-  for (const std::string& path : options.files) tables.emplace_back(path, from_file(path));
+  for (const std::string& path : options.files) {
+    tables.emplace_back(path, from_file(path));
+    const std::size_t levels = tables.back().second.centroids.size();
+    if (levels == 0 || levels > validation::kMostLevels) {
+      throw_invalid_input(path, "number of levels", std::to_string(levels),
+                          fmt::format("1 to {}", validation::kMostLevels));
+    }
+  }
   if (!options.values.empty()) tables.emplace_back("values", CodebookTable{options.values, options.thresholds, {}, {}});
 
   Table rows({{"name", "name", Type::kText},

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <ostream>
 
 #include "audit.h"
@@ -23,7 +24,7 @@ using validation::RotationAudit;
 
 struct Options {
   std::vector<std::string> files;
-  double tolerance = 1e-5;
+  double tolerance = 0;  ///< 0: derived from the entries
   CommonOptions common;
 };
 
@@ -88,9 +89,10 @@ int run(const Options& options, Streams streams, const Invocation& invocation) {
               {"fault", "fault", Type::kText},
               {"text", "text", Type::kText}});
   bool faulty = false;
+  const std::optional<double> tolerance = options.tolerance > 0 ? std::optional(options.tolerance) : std::nullopt;
   for (const auto& [name, m] : matrices) {
     const RotationAudit audit =
-        validation::audit_rotation(m.view(), {.tolerance = options.tolerance, .seed = options.common.seed});
+        validation::audit_rotation(m.view(), {.tolerance = tolerance, .seed = options.common.seed});
     streams.out << text_of(name, audit);
     faulty = faulty || !audit.correct();
     const auto add = [&](report::Value fault, report::Value text) {
@@ -115,7 +117,10 @@ Run add_audit_rotation(CLI::App& audit) {
   CLI::App* command = audit.add_subcommand("rotation", "Name what is wrong with a rotation matrix");
   command->add_option("files", options->files, "matrix R of y = R x: .npy with two axes, or lines of numbers")
       ->required();
-  command->add_option("--tolerance", options->tolerance, "largest max |R^T R - I| accepted")->capture_default_str();
+  command
+      ->add_option("--tolerance", options->tolerance,
+                   "largest max |R^T R - I| accepted; default: 1e-5, more for entries in half precision or bfloat16")
+      ->check(CLI::PositiveNumber);
   add_common_options(*command, options->common);
   command->footer(
       "Exit code 0: no fault found; 1: faults; 3: not a matrix.\n"

@@ -45,6 +45,7 @@ NumberFile from_npy(const std::string& path) {
   if (array.shape.empty() || array.shape.size() > 2) {
     throw_invalid_input(path, "number of axes", std::to_string(array.shape.size()), "1 or 2");
   }
+  if (array.values.empty()) throw_invalid_input(path, "content", "no number", "numbers");
   const std::size_t rows = array.shape.size() == 2 ? array.shape[0] : 1;
   const std::size_t cols = array.shape.back();
   NumberFile file;

@@ -55,12 +55,32 @@ TEST_F(AuditCommand, WrongUsageExitsWithTwo) {
   EXPECT_EQ(run({"audit", "rotation", written("r", "1"), "--tolerance", "0"}).code, kUsage);
 }
 
+/// An array of doubles that holds none.
+std::string empty_npy(const std::string& shape) {
+  std::string header = "{'descr': '<f8', 'fortran_order': False, 'shape': " + shape + ", }";
+  header.resize(117, ' ');
+  header += '\n';
+  return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size()) + '\0' + header;
+}
+
+TEST_F(AuditCommand, ArraysWithoutNumbersExitWithThree) {
+  for (const std::string shape : {"(0,)", "(0, 0)", "(0, 64)", "(64, 0)", "(0, 4294967296)"}) {
+    const std::string path = written("none.npy", empty_npy(shape));
+    for (const std::string what : {"codebook", "rotation"}) {
+      const Outcome outcome = run({"audit", what, path});
+      EXPECT_EQ(outcome.code, kBadInput) << what << shape << outcome.err;
+      EXPECT_NE(outcome.err.find("none.npy"), std::string::npos) << outcome.err;
+    }
+  }
+}
+
 TEST_F(AuditCommand, BadFilesExitWithThreeAndAreNamed) {
   const std::vector<std::string> files = {(folder_ / "missing.csv").string(),
                                           written("empty.csv", ""),
                                           written("words.csv", "a b\nc d\n"),
                                           written("half.json", "{\"centroids\": [1, 2"),
                                           written("none.json", "{}"),
+                                          written("list.json", "[]"),
                                           written("text.json", "{\"centroids\": [\"1\"]}"),
                                           written("dim.json", "{\"centroids\": [-1, 1], \"dim\": -3}"),
                                           written("bad.npy", "\x93NUMPY")};

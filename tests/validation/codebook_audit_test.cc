@@ -109,6 +109,47 @@ TEST(CodebookAudit, TheDimensionIsFoundWhenNotGiven) {
 }
 
 // A refactor dropped 1/sqrt(d): the table for unit variance on unit vectors.
+TEST(CodebookAudit, NoOptimumIsAccusedOfAnotherDimension) {
+  for (const std::int64_t dim : {17, 50, 90, 999, 1000, 7168, 16384, 1000000}) {
+    for (const int bits : {2, 4, 6}) {
+      const CodebookAudit report = audit_codebook(
+          {levels(codebook::lloyd_max(density::SphereCoordinate(dim), {.bits = bits}).codebook), {}, {}, {}});
+      EXPECT_FAULTS(report);
+      EXPECT_NEAR(static_cast<double>(report.dim), static_cast<double>(dim), 1e-6 * static_cast<double>(dim)) << bits;
+    }
+  }
+}
+
+TEST(CodebookAudit, NamesASmallErrorOfScale) {
+  const CodebookAudit report = audit(levels(codebook::sphere_codebook(128, 4), 1.01), 128);
+  EXPECT_FAULTS(report, "scale");
+  EXPECT_NEAR(report.best_scale, 1 / 1.01, 1e-6);  // an iteration of 200 steps at most
+  EXPECT_FAULTS(audit(levels(codebook::sphere_codebook(128, 4), 0.5), 128), "scale");
+  const CodebookAudit near = audit(levels(codebook::sphere_codebook(130, 4)), 128);
+  EXPECT_FAULTS(near, "scale");
+  EXPECT_TRUE(says(near, "d = 130"));
+}
+
+TEST(CodebookAudit, AcceptsBfloat16) {
+  for (const auto& [dim, bits] : {std::pair(128, 2), {128, 4}, {128, 8}, {64, 3}, {256, 4}}) {
+    Values c = levels(codebook::sphere_codebook(dim, bits));
+    for (double& x : c) x = double{bfloat16_to_float(float_to_bfloat16(static_cast<float>(x)))};
+    const CodebookAudit report = audit(c, dim);
+    EXPECT_EQ(report.written_as, "bfloat16");
+    // At 8 bits neighbours may round to the same number, which is told and no more.
+    const bool distinct = std::ranges::adjacent_find(c) == c.end();
+    EXPECT_EQ(names(report), distinct ? std::vector<std::string>{} : std::vector<std::string>{"duplicate level"});
+  }
+}
+
+TEST(CodebookAudit, TheAllowanceShownIsThatOfTheLevelShown) {
+  Values c = levels(codebook::sphere_codebook(128, 4));
+  c[5] *= 1 + 5e-7;
+  const CodebookAudit report = audit(c, 128);
+  EXPECT_FALSE(report.correct());
+  EXPECT_GT(report.largest_error, report.tolerance);
+}
+
 TEST(CodebookAudit, NamesUnitVariance) {
   for (const std::int64_t d : {64, 128, 768}) {
     for (const int bits : {1, 4, 8}) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "orthant/core/error.h"
+#include "orthant/core/half.h"
 #include "orthant/core/rng.h"
 
 namespace orthant::validation {
@@ -121,6 +122,22 @@ TEST(RotationAudit, NamesASlicedHadamard) {
   const RotationAudit report = audit(hadamard(128).topLeftCorner(80, 80));
   EXPECT_TRUE(has(report, "not orthogonal"));
   EXPECT_NEAR(report.smallest_singular_value, 0.353553, 1e-6);
+}
+
+TEST(RotationAudit, HalfPrecisionAndBfloat16AreNotAccused) {
+  for (const bool half : {true, false}) {
+    Eigen::MatrixXd q = qr(128, 5, true);
+    for (double& x : q.reshaped()) {
+      const auto y = static_cast<float>(x);
+      x = double{half ? half_to_float(float_to_half(y)) : bfloat16_to_float(float_to_bfloat16(y))};
+    }
+    const RotationAudit report = audit(q);
+    EXPECT_GT(report.orthogonality_defect, 1e-5);
+    EXPECT_TRUE(report.correct()) << report.findings.front().text;
+    EXPECT_FALSE(audit_rotation(from(q).view(), {.tolerance = 1e-5}).correct());
+    q *= half ? 1.0009765625 : 1.0078125;  // a whole unit of every entry
+    EXPECT_FALSE(audit(q).correct());
+  }
 }
 
 TEST(RotationAudit, NamesWhatIsNoRotation) {

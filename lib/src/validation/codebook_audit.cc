@@ -159,19 +159,44 @@ std::int64_t nearest_usual_dim(double estimate) {
   return best;
 }
 
-/// The law whose optimum a table of unknown purpose is closest to: by its scale against N(0, 1), then by distortion.
-std::int64_t inferred_dim(const Values& table, int bits) {
-  const Law gaussian(0);
-  const double s = fitted_factor(table, gaussian.optimum(bits));
+/// The dimension d whose sphere's optimum the table is, within its rounding. Its scale against the optimum of a guess
+/// gives the next guess, since the variance is 1 / d; the shape changes little from one guess to the next.
+std::optional<std::int64_t> matching_dim(const Case& c, double estimate, int bits) {
+  const auto clamped = [](double d) {
+    return std::llround(std::clamp(d, 2.0, static_cast<double>(density::SphereCoordinate::kMaxDim)));
+  };
+  const std::int64_t usual = nearest_usual_dim(estimate);
+  if (c.matches(Law(usual).optimum(bits))) return usual;
+  std::int64_t dim = clamped(estimate);
+  constexpr int kMostGuesses = 12;
+  for (int guess = 0; guess < kMostGuesses; ++guess) {
+    const Values optimum = Law(dim).optimum(bits);
+    if (c.matches(optimum)) return dim;
+    const double factor = fitted_factor(c.table, optimum);
+    if (!(factor > 0)) return std::nullopt;
+    const std::int64_t next = clamped(static_cast<double>(dim) / (factor * factor));
+    if (next == dim) return std::nullopt;
+    dim = next;
+  }
+  return std::nullopt;
+}
+
+/// The law a table of unknown purpose was made for: the one it is the optimum of, or else the closest by distortion.
+std::int64_t inferred_dim(const Case& c, int bits) {
+  const Values gaussian = Law(0).optimum(bits);
+  const double s = fitted_factor(c.table, gaussian);
   if (!(s > 0) || s > 0.8) return 0;
-  const std::int64_t usual = nearest_usual_dim(1 / (s * s));
+  const double estimate = 1 / (s * s);
+  if (const auto dim = matching_dim(c, estimate, bits)) return *dim;
+  if (c.matches(scaled(gaussian, s)) && estimate >= 2 && estimate < 1e9) return std::llround(estimate);
+  const std::int64_t usual = nearest_usual_dim(estimate);
   std::int64_t best = usual;
   double least = std::numeric_limits<double>::infinity();
   // Up to d = 16 the shape is far from the Gaussian's, and so is the estimate.
   for (std::int64_t d = usual <= 16 ? 2 : usual / 2; d <= usual * 2; ++d) {
     if (d != usual && std::find(std::begin(kUsualDims), std::end(kUsualDims), d) == std::end(kUsualDims)) continue;
     const Law law(d);
-    const double excess = distortion(law, table) / distortion(law, law.optimum(bits));
+    const double excess = distortion(law, c.table) / distortion(law, law.optimum(bits));
     if (excess < least) {
       least = excess;
       best = d;
@@ -180,23 +205,10 @@ std::int64_t inferred_dim(const Values& table, int bits) {
   return best;
 }
 
-/// The dimension d' whose sphere's optimum the table is, among the usual ones and those near its scale.
+/// The dimension d' other than `dim` whose sphere's optimum the table is.
 std::optional<std::int64_t> other_sphere(const Case& c, std::int64_t dim, double estimate, int bits) {
-  std::vector<std::int64_t> candidates(std::begin(kUsualDims), std::end(kUsualDims));
-  for (const std::int64_t factor : {2, 3, 4, 8}) {
-    candidates.push_back(dim * factor);
-    candidates.push_back(dim / factor);
-  }
-  const auto rounded = static_cast<std::int64_t>(std::llround(std::min(estimate, 1e9)));
-  for (std::int64_t d = rounded - 2; d <= rounded + 2; ++d) candidates.push_back(d);
-  std::sort(candidates.begin(), candidates.end());
-  candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
-  for (const std::int64_t d : candidates) {
-    // The scale says d' to a few per cent; the shape of small d differs more.
-    const bool plausible = d >= 2 && d <= density::SphereCoordinate::kMaxDim && d != dim &&
-                           std::abs(std::log(static_cast<double>(d) / estimate)) < 0.5;
-    if (plausible && c.matches(Law(d).optimum(bits))) return d;
-  }
+  const auto found = matching_dim(c, estimate, bits);
+  if (found && *found != dim) return found;
   return std::nullopt;
 }
 
@@ -251,11 +263,12 @@ class Audit {
     }
     for (std::size_t k = 1; k < case_.table.size(); ++k) {
       if (case_.table[k] != case_.table[k - 1]) continue;
-      find(CodebookFault::kDuplicate, fmt::format("level {:.9g} occurs twice: one code is never used", case_.table[k]));
+      find(CodebookFault::kDuplicate, fmt::format("level {:.9g} occurs twice: one code is never used (written with {})",
+                                                  case_.table[k], report_.written_as));
       break;
     }
     report_.dim_inferred = !table_.dim;
-    report_.dim = table_.dim ? *table_.dim : inferred_dim(case_.table, report_.bits);
+    report_.dim = table_.dim ? *table_.dim : inferred_dim(case_, report_.bits);
   }
 
   void judge(const Law& law) {
@@ -270,9 +283,14 @@ class Audit {
         report_.residual =
             std::max(report_.residual, static_cast<double>(std::abs(all[k].first / all[k].mass)) / c.sigma);
       }
-      report_.largest_error = std::max(report_.largest_error, std::abs(c.table[k] - c.optimum[k]) / c.sigma);
-      report_.tolerance = std::max(report_.tolerance, c.tolerances[k] / c.sigma);
+      const double error = std::abs(c.table[k] - c.optimum[k]);
+      if (k == 0 || error * report_.tolerance > c.tolerances[k] * report_.largest_error) {
+        report_.largest_error = error;
+        report_.tolerance = c.tolerances[k];
+      }
     }
+    report_.largest_error /= c.sigma;
+    report_.tolerance /= c.sigma;
     report_.excess =
         report_.optimal_distortion > 0 ? report_.distortion / report_.optimal_distortion - 1 : report_.distortion;
     if (c.matches(c.optimum)) return;
@@ -289,8 +307,7 @@ class Audit {
     if (another_optimum(law)) return;  // what follows from it is not told again
     empty_cells(all);
     asymmetry();
-    scale(law);
-    convergence(law);
+    if (!scale(law)) convergence(law);
   }
 
   void empty_cells(const std::vector<CellMoments>& all) {
@@ -357,15 +374,19 @@ class Audit {
     return false;
   }
 
-  /// A table of no exact law, but of another scale: rescaling alone would win back three quarters of what is lost.
-  void scale(const Law& law) {
+  /// A table of another scale: rescaling alone wins back three quarters of what is lost, or nearly all of it where the
+  /// scale is off by little. True when nothing else is left to tell.
+  bool scale(const Law& law) {
+    constexpr double kNearlyAll = 0.02;
     const double rescaled = distortion(law, scaled(case_.table, report_.best_scale));
-    const double left = rescaled / report_.optimal_distortion - 1;
-    if (std::abs(report_.best_scale - 1) <= 0.05 || left >= report_.excess / 4) return;
+    const double left = (rescaled / report_.optimal_distortion - 1) / report_.excess;
+    const bool off_by_much = std::abs(report_.best_scale - 1) > 0.05;
+    if (!(left < (off_by_much ? 0.25 : kNearlyAll))) return false;
     find(CodebookFault::kScale,
-         fmt::format("multiplying by {:.4g} lowers the distortion from {:.6g} to {:.6g}: the scale fits d = {:.4g}",
+         fmt::format("multiplying by {:.6g} lowers the distortion from {:.6g} to {:.6g}: the scale fits d = {:.4g}",
                      report_.best_scale, report_.distortion, rescaled,
                      law.scale() * report_.best_scale * report_.best_scale));
+    return left < kNearlyAll;
   }
 
   void convergence(const Law& law) {
@@ -456,9 +477,9 @@ std::string to_string(CodebookFault fault) {
 }
 
 CodebookAudit audit_codebook(const CodebookTable& table) {
-  constexpr std::size_t kMostLevels = 1024;
   if (table.centroids.empty() || table.centroids.size() > kMostLevels) {
-    throw_invalid_argument("audit codebook", "number of levels", std::to_string(table.centroids.size()), "1 to 1024");
+    throw_invalid_argument("audit codebook", "number of levels", std::to_string(table.centroids.size()),
+                           fmt::format("1 to {}", kMostLevels));
   }
   if (table.dim && (*table.dim < 0 || *table.dim > density::SphereCoordinate::kMaxDim)) {
     throw_invalid_argument("audit codebook", "dim", std::to_string(*table.dim), "0 (Gaussian) to 1000000000");

@@ -11,9 +11,11 @@
 #include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "orthant/codebook/lloyd_max.h"
 #include "orthant/core/error.h"
+#include "orthant/core/half.h"
 #include "orthant/core/moments.h"
 #include "orthant/core/rng.h"
 
@@ -94,6 +96,34 @@ Moments uniform_law(const codebook::Codebook& book, std::size_t d, std::uint64_t
   return moments;
 }
 
+/// Twice the largest norm of a column of rounding errors, half a unit each, in the coarsest format that holds every
+/// entry: bfloat16 (8 bits of significand) or half precision (11). 1e-5 where neither does, and at least.
+double rounding_defect(MatrixView<const double> r) {
+  constexpr double kSinglePrecision = 1e-5;
+  struct Format {
+    int significand;
+    int least_exponent;
+    float (*round)(float);
+  };
+  constexpr Format kFormats[] = {{8, -133, [](float x) { return bfloat16_to_float(float_to_bfloat16(x)); }},
+                                 {11, -24, [](float x) { return half_to_float(float_to_half(x)); }}};
+  for (const Format& format : kFormats) {
+    bool holds = true;
+    std::vector<double> squares(r.cols());
+    for (std::size_t i = 0; holds && i < r.rows(); ++i) {
+      for (std::size_t j = 0; holds && j < r.cols(); ++j) {
+        const double x = r(i, j);
+        holds = double{format.round(static_cast<float>(x))} == x;
+        const int exponent = x == 0 ? format.least_exponent : std::ilogb(x) + 1 - format.significand;
+        const double half_unit = std::ldexp(0.5, std::max(exponent, format.least_exponent));
+        squares[j] += half_unit * half_unit;
+      }
+    }
+    if (holds) return std::max(kSinglePrecision, 2 * std::sqrt(std::ranges::max(squares)));
+  }
+  return kSinglePrecision;
+}
+
 }  // namespace
 
 std::string to_string(RotationFault fault) {
@@ -118,8 +148,8 @@ RotationAudit audit_rotation(MatrixView<const double> rotation, const RotationAu
     throw_invalid_argument("audit rotation", "shape", fmt::format("{} x {}", rotation.rows(), rotation.cols()),
                            "at most 8192 x 8192");
   }
-  if (!(options.tolerance > 0)) {
-    throw_invalid_argument("audit rotation", "tolerance", fmt::format("{}", options.tolerance), "a positive number");
+  if (options.tolerance && !(*options.tolerance > 0)) {
+    throw_invalid_argument("audit rotation", "tolerance", fmt::format("{}", *options.tolerance), "a positive number");
   }
   RotationAudit report;
   report.rows = rotation.rows();
@@ -147,7 +177,7 @@ RotationAudit audit_rotation(MatrixView<const double> rotation, const RotationAu
   report.largest_singular_value = std::sqrt(std::max(spectrum.eigenvalues().maxCoeff(), 0.0));
   report.determinant = r.partialPivLu().determinant();
   report.trace = r.trace();
-  if (!(report.orthogonality_defect <= options.tolerance)) {
+  if (!(report.orthogonality_defect <= options.tolerance.value_or(rounding_defect(rotation)))) {
     find(RotationFault::kNotOrthogonal,
          fmt::format("max |R^T R - I| is {:.3g}, singular values {:.6g} to {:.6g}: norms and inner products change",
                      report.orthogonality_defect, report.smallest_singular_value, report.largest_singular_value));

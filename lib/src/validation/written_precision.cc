@@ -39,6 +39,9 @@ std::vector<Format> formats() {
                    [n](double x) { return std::strtod(fmt::format("{:.{}e}", x, n - 1).c_str(), nullptr); },
                    [n](double x) { return decimal_unit(x, n); }});
   }
+  all.push_back({"bfloat16",
+                 [](double x) { return double{bfloat16_to_float(float_to_bfloat16(static_cast<float>(x)))}; },
+                 [](double x) { return ulp(x, 8, -133); }});
   all.push_back({"half precision", [](double x) { return double{half_to_float(float_to_half(static_cast<float>(x)))}; },
                  [](double x) { return ulp(x, 11, -24); }});
   all.push_back({"single precision", [](double x) { return double{static_cast<float>(x)}; },

@@ -12,7 +12,7 @@ struct WrittenPrecision {
   std::vector<double> half_units;
 };
 
-/// Tries decimals and significant digits from 2 on, half and single precision; double precision holds everything.
+/// Tries decimals and significant digits from 2 on, bfloat16, half and single precision; double precision holds everything.
 /// Values must be finite.
 WrittenPrecision written_precision(std::span<const double> values);
 

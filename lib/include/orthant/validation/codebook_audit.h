@@ -41,13 +41,13 @@ struct CodebookAudit {
   std::int64_t dim = 0;  ///< judged on S^{dim-1}; 0: N(0, 1)
   bool dim_inferred = false;
   int bits = 0;
-  double tolerance = 0;    ///< how far a correct table may be from the optimum, given how it is written
+  double tolerance = 0;    ///< how far that level may be from the optimum, given how the table is written
   std::string written_as;  ///< "3 decimals", "single precision", ...
   double distortion = 0;   ///< with the table's own thresholds, if it has any
   double optimal_distortion = 0;
   double excess = 0;                ///< distortion / optimal_distortion - 1
   double residual = 0;              ///< max_k |c_k - E[X | cell k]| / standard deviation
-  double largest_error = 0;         ///< max_k |c_k - optimal c_k| / standard deviation
+  double largest_error = 0;         ///< |c_k - optimal c_k| / standard deviation, at the k of least allowance left
   double best_scale = 1;            ///< factor on the levels that minimises distortion
   std::optional<int> lloyd_sweeps;  ///< sweeps from equal-probability quantiles that reach this distortion
   std::vector<CodebookFinding> findings;
@@ -55,11 +55,13 @@ struct CodebookAudit {
   bool correct() const { return findings.empty(); }
 };
 
+inline constexpr std::size_t kMostLevels = 1024;
+
 /// Judges a table against the optimal codebook of its law. A table is correct when every level is the optimum's within
-/// the rounding of the format it is written in (the coarsest of decimals, significant digits, half and single precision
-/// that holds all its values), or within four units of single precision; so a correct table is never accused for how it
-/// was printed. Everything else is named. Throws InvalidArgument for an empty table, more than 1024 levels, or a dim
-/// out of range.
+/// the rounding of the format it is written in (the coarsest of decimals, significant digits, bfloat16, half and single
+/// precision that holds all its values), or within four units of single precision; so a correct table is never accused
+/// for how it was printed. Everything else is named. Throws InvalidArgument for an empty table, more than kMostLevels,
+/// or a dim out of range.
 CodebookAudit audit_codebook(const CodebookTable& table);
 
 }  // namespace orthant::validation

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,8 +52,10 @@ struct RotationAudit {
 };
 
 struct RotationAuditOptions {
-  double tolerance = 1e-5;  ///< largest orthogonality defect accepted; single precision leaves about 1e-6
-  std::uint64_t seed = 1;   ///< of the uniform points that calibrate the structured inputs
+  /// Largest orthogonality defect accepted. Default: 1e-5 (single precision leaves about 1e-6), or where every entry is
+  /// a half-precision or bfloat16 number what that rounding can do: |r_i.e_j + e_i.r_j| <= |e_i| + |e_j|.
+  std::optional<double> tolerance;
+  std::uint64_t seed = 1;  ///< of the uniform points that calibrate the structured inputs
 };
 
 /// Judges a matrix y = R x meant as a random rotation. False alarms for a Haar matrix: signs, 1e-6 exactly at most, so
