@@ -4,7 +4,7 @@ set(sources
   lib/src/kernels/choose_table.cc lib/src/kernels/cpu_features.cc lib/src/kernels/level_grid.cc
   lib/src/kernels/scoring.cc lib/src/kernels/target_neon.cc lib/src/kernels/target_scalar.cc
   lib/src/cache/row_format.cc lib/src/cache/tile_layout.cc
-  lib/src/core/error.cc lib/src/core/half.cc lib/src/core/rng.cc)
+  lib/src/core/error.cc lib/src/core/half.cc lib/src/core/printable.cc lib/src/core/rng.cc)
 list(TRANSFORM sources PREPEND ${SOURCE}/)
 execute_process(
   COMMAND ${CXX} -std=c++20 -O2 -static -ffp-contract=off -I${SOURCE}/tests -I${SOURCE}/lib/src -I${SOURCE}/lib/include

@@ -14,24 +14,27 @@ inline unsigned read_rows(const std::byte* rows, std::size_t count) {
   return result;
 }
 
+/// slope * r + constant.
+ORTHANT_INLINE Vec::Float line(float slope, Vec::Float r, float constant) {
+  return Vec::fma(Vec::splat_float(slope), r, Vec::splat_float(constant));
+}
+
 /// exp(x) for -infinity <= x <= 0 as 2^k exp(r), k = round(x / ln 2), |r| <= ln 2 / 2 + tiny. r by Cody and Waite
 /// (1980) with ln 2 in two parts, the first of 16 bits so that k * kLn2High is exact; exp(r) by its Taylor polynomial
 /// of degree 7: the remainder is below (ln 2 / 2)^8 / 8! = 5.2e-9 < 2^-27 relative, rounding adds the rest of the
-/// 2^-22.
+/// 2^-22. The polynomial is summed by halves (Estrin 1960): chains of waiting operations fill a processor's schedulers.
 ORTHANT_INLINE Vec::Float exponential(Vec::Float x) {
   constexpr float kLowest = -87.0F;
   constexpr float kLn2High = 0.693145751953125F;
   constexpr float kLn2Low = 1.42860682030941723212e-6F;
-  constexpr float kCoefficients[] = {1.0F / 720, 1.0F / 120, 1.0F / 24, 1.0F / 6, 0.5F, 1.0F, 1.0F};
   const Vec::Float clamped = Vec::max(x, Vec::splat_float(kLowest));
-  const Vec::Float quotient = Vec::mul(clamped, Vec::splat_float(1.44269504088896340736F));
-  const Vec::Word k = Vec::truncate(Vec::add(quotient, Vec::splat_float(-0.5F)));
+  const Vec::Word k = Vec::round(Vec::mul(clamped, Vec::splat_float(1.44269504088896340736F)));
   const Vec::Float kf = Vec::to_float(k);
-  const Vec::Float r =
-      Vec::add(Vec::add(clamped, Vec::mul(kf, Vec::splat_float(-kLn2High))), Vec::mul(kf, Vec::splat_float(-kLn2Low)));
-  Vec::Float p = Vec::splat_float(1.0F / 5040);
-  ORTHANT_UNROLL
-  for (std::size_t i = 0; i < 7; ++i) p = Vec::add(Vec::mul(p, r), Vec::splat_float(kCoefficients[i]));
+  const Vec::Float r = Vec::fma(kf, Vec::splat_float(-kLn2Low), Vec::fma(kf, Vec::splat_float(-kLn2High), clamped));
+  const Vec::Float r2 = Vec::mul(r, r);
+  const Vec::Float low = Vec::fma(line(1.0F / 6, r, 0.5F), r2, line(1.0F, r, 1.0F));
+  const Vec::Float high = Vec::fma(line(1.0F / 5040, r, 1.0F / 720), r2, line(1.0F / 120, r, 1.0F / 24));
+  const Vec::Float p = Vec::fma(high, Vec::mul(r2, r2), low);
   const Vec::Float power = Vec::as_float(Vec::template shift<-23>(Vec::add_words(k, Vec::splat(127))));
   return Vec::zero_unless_above(Vec::mul(p, power), x, kLowest);
 }

@@ -38,24 +38,26 @@ struct TileWeights {
     const float* weights = run.weights + tile * kTokens;
     const std::size_t stride = run.weight_stride;
     float* constants = run.constants;
+    const bool has_constants = middle != 0 || offsets != nullptr;
     bool any = false;
     for (std::size_t q = 0; q < kQueries; ++q, weights += stride, constants += kConstantChains) {
       Vec::Float high = Vec::splat_float(-std::numeric_limits<float>::infinity());
-      Vec::Float low = high;  // of the negated weights
+      Vec::Float low = Vec::splat_float(std::numeric_limits<float>::infinity());
       ORTHANT_UNROLL
       for (std::size_t t = 0; t < kTokens; t += Vec::kLanes) {
         const Vec::Float weight = Vec::load_float(weights + t);
         const Vec::Float x = scales == nullptr ? weight : Vec::mul(weight, Vec::load_half(scales + 2 * t));
         Vec::store_float(scaled[q] + t, x);
         high = Vec::max(high, x);
-        low = Vec::max(low, Vec::mul(x, Vec::splat_float(-1)));
+        low = Vec::min(low, x);
+        if (!has_constants) continue;
         float* const chains = constants + t % kConstantChains;
         Vec::Float constant = Vec::fma(x, Vec::splat_float(middle), Vec::load_float(chains));
         if (offsets != nullptr) constant = Vec::fma(weight, Vec::load_half(offsets + 2 * t), constant);
         Vec::store_float(chains, constant);
       }
       highest[q] = Vec::largest_lane(high);
-      lowest[q] = -Vec::largest_lane(low);
+      lowest[q] = -Vec::largest_lane(Vec::mul(low, Vec::splat_float(-1)));
       any = any || magnitude(q) > 0;
     }
     return any;
@@ -73,7 +75,7 @@ struct ByteWeights {
   std::int32_t sum;
 
   ORTHANT_INLINE ByteWeights(const float* weights, float lowest, float highest, std::byte* bytes)
-      : centre(0.5F * lowest + 0.5F * highest), step((highest - lowest) / 253) {
+      : centre(0.5F * lowest + 0.5F * highest), step((highest - lowest) * (1.0F / 253)) {
     const float inverse = step > 0 ? 1 / step : 0.0F;
     const Vec::Float minus_centre = Vec::splat_float(-centre * inverse);
     Vec::Float residuals[kResidualVectors];

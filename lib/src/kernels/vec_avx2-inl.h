@@ -105,13 +105,13 @@ struct Vec : Products {
   static Float to_float(Word x) { return _mm256_cvtepi32_ps(x); }
   static Float as_float(Word x) { return _mm256_castsi256_ps(x); }
   static Float max(Float a, Float b) { return _mm256_max_ps(a, b); }
+  static Float min(Float a, Float b) { return _mm256_min_ps(a, b); }
   static Float magnitude(Float x) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0F), x); }
   static float largest_lane(Float x) {
     __m128 y = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
     y = _mm_max_ps(y, _mm_movehl_ps(y, y));
     return _mm_cvtss_f32(_mm_max_ss(y, _mm_movehdup_ps(y)));
   }
-  static Word truncate(Float x) { return _mm256_cvttps_epi32(x); }
   static Word round(Float x) { return _mm256_cvtps_epi32(x); }
   static Word add_words(Word a, Word b) { return _mm256_add_epi32(a, b); }
   static Word word_if_less(Float a, Float b, std::int32_t value) {

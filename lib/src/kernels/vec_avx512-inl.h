@@ -81,9 +81,9 @@ struct Vec : Products {
   static Float to_float(Word x) { return _mm512_cvtepi32_ps(x); }
   static Float as_float(Word x) { return _mm512_castsi512_ps(x); }
   static Float max(Float a, Float b) { return _mm512_max_ps(a, b); }
+  static Float min(Float a, Float b) { return _mm512_min_ps(a, b); }
   static Float magnitude(Float x) { return _mm512_abs_ps(x); }
   static float largest_lane(Float x) { return _mm512_reduce_max_ps(x); }
-  static Word truncate(Float x) { return _mm512_cvttps_epi32(x); }
   static Word round(Float x) { return _mm512_cvtps_epi32(x); }
   static Word add_words(Word a, Word b) { return _mm512_add_epi32(a, b); }
   static Word word_if_less(Float a, Float b, std::int32_t value) {

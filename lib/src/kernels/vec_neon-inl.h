@@ -104,9 +104,9 @@ struct Vec {
   static Float to_float(Word x) { return vcvtq_f32_s32(vreinterpretq_s32_u32(x)); }
   static Float as_float(Word x) { return vreinterpretq_f32_u32(x); }
   static Float max(Float a, Float b) { return vmaxq_f32(a, b); }
+  static Float min(Float a, Float b) { return vminq_f32(a, b); }
   static Float magnitude(Float x) { return vabsq_f32(x); }
   static float largest_lane(Float x) { return vmaxvq_f32(x); }
-  static Word truncate(Float x) { return vreinterpretq_u32_s32(vcvtq_s32_f32(x)); }
   static Word round(Float x) { return vreinterpretq_u32_s32(vcvtnq_s32_f32(x)); }
   static Word add_words(Word a, Word b) { return vaddq_u32(a, b); }
   static Word word_if_less(Float a, Float b, std::int32_t value) { return vandq_u32(vcltq_f32(a, b), splat(value)); }

@@ -108,12 +108,11 @@ struct Vec {
   static Float to_float(Word x) { return static_cast<float>(static_cast<std::int32_t>(x)); }
   static Float as_float(Word x) { return std::bit_cast<float>(x); }
   static Float max(Float a, Float b) { return a > b ? a : b; }
+  static Float min(Float a, Float b) { return a < b ? a : b; }
   static Float magnitude(Float x) { return std::fabs(x); }
   /// The largest of all lanes.
   static float largest_lane(Float x) { return x; }
-  /// Toward zero, as 32-bit integers.
-  static Word truncate(Float x) { return static_cast<Word>(static_cast<std::int32_t>(x)); }
-  /// To nearest, ties to even.
+  /// To nearest, ties to even, as 32-bit integers.
   static Word round(Float x) { return static_cast<Word>(static_cast<std::int32_t>(std::lrint(x))); }
   static Word add_words(Word a, Word b) { return a + b; }
   /// value where a < b, else 0.
