@@ -17,7 +17,7 @@ namespace orthant::cache {
 
 /// How far ahead kernels fetch the tiles of a cache of so many bytes: measured, 8 KiB serve every width; nothing
 /// when they stay in the second-level cache.
-constexpr std::size_t prefetch_distance(std::size_t bytes) { return bytes > (std::size_t{1} << 19) ? 8192 : 0; }
+constexpr std::size_t prefetch_distance(std::size_t bytes) { return bytes > (std::size_t{3} << 18) ? 8192 : 0; }
 
 struct SectionPart {
   kernels::Section section;
