@@ -18,7 +18,7 @@ namespace {
 using testing::HasSubstr;
 
 /// A small valid dump whose parts a test may change before it is opened: one layer, number 3, 2 KV heads, 4 query
-/// heads, 5 tokens, keys of 3 channels, values of 2, queries of the last 2 tokens.
+/// heads, 5 tokens, keys of 4 channels, values of 2, queries of the last 2 tokens.
 struct DumpParts {
   struct Tensor {
     std::vector<std::size_t> shape;
@@ -26,9 +26,9 @@ struct DumpParts {
   };
 
   DumpParts() {
-    add("layers.3.keys", {2, 5, 3});
+    add("layers.3.keys", {2, 5, 4});
     add("layers.3.values", {2, 5, 2});
-    add("layers.3.queries", {4, 2, 3});
+    add("layers.3.queries", {4, 2, 4});
   }
   void add(const std::string& name, const std::vector<std::size_t>& shape) {
     const std::size_t n = std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
@@ -70,8 +70,8 @@ struct DumpParts {
 
 TEST(Dump, ReadsEveryField) {
   DumpParts parts;
-  parts.add("layers.3.key_bias", {2, 3});
-  parts.add("layers.3.keys_pre_rope", {2, 5, 3});
+  parts.add("layers.3.key_bias", {2, 4});
+  parts.add("layers.3.keys_pre_rope", {2, 5, 4});
   const Dump dump = parts.open();
   EXPECT_EQ(dump.model(), "m");
   EXPECT_EQ(dump.source(), "s");
@@ -86,22 +86,22 @@ TEST(Dump, ReadsEveryField) {
   EXPECT_EQ(layer.kv_heads, 2U);
   EXPECT_EQ(layer.q_heads, 4U);
   EXPECT_EQ(layer.group_size(), 2U);
-  EXPECT_EQ(layer.head_dim, 3U);
+  EXPECT_EQ(layer.head_dim, 4U);
   EXPECT_EQ(layer.value_dim, 2U);
   EXPECT_EQ(layer.query_tokens, 2U);
   EXPECT_EQ(layer.window, 2U);
   EXPECT_EQ(layer.rope_theta, 10000);
   EXPECT_TRUE(layer.has_keys_pre_rope);
   EXPECT_TRUE(layer.has_key_bias);
-  // Head 1, token 4, channel 2 is the last element of [2, 5, 3]: value 29; values [2, 5, 2]: 19; queries [4, 2, 3]: 23.
-  EXPECT_EQ(dump.read(0, DumpTensor::kKeys, 1)(4, 2), 29);
-  EXPECT_EQ(dump.read(0, DumpTensor::kKeysPreRope, 1)(4, 2), 29);
+  // Head 1, token 4, channel 3 is the last element of [2, 5, 4]: value 39; values [2, 5, 2]: 19; queries [4, 2, 4]: 31.
+  EXPECT_EQ(dump.read(0, DumpTensor::kKeys, 1)(4, 3), 39);
+  EXPECT_EQ(dump.read(0, DumpTensor::kKeysPreRope, 1)(4, 3), 39);
   EXPECT_EQ(dump.read(0, DumpTensor::kValues, 1)(4, 1), 19);
-  EXPECT_EQ(dump.read(0, DumpTensor::kQueries, 3)(1, 2), 23);
-  EXPECT_THAT(dump.key_bias(0, 1), testing::ElementsAre(3, 4, 5));
-  Matrix<float> part(2, 3);
+  EXPECT_EQ(dump.read(0, DumpTensor::kQueries, 3)(1, 3), 31);
+  EXPECT_THAT(dump.key_bias(0, 1), testing::ElementsAre(4, 5, 6, 7));
+  Matrix<float> part(2, 4);
   dump.read_rows(0, DumpTensor::kKeys, 1, 2, part.view());
-  EXPECT_EQ(part(0, 0), 21);
+  EXPECT_EQ(part(0, 0), 28);
 }
 
 TEST(Dump, WindowOfWSeesWTokens) {
@@ -127,13 +127,13 @@ TEST(Dump, RefusesAbsurdMetadata) {
 
 TEST(Dump, RefusesValuesBeyondHalfPrecision) {
   DumpParts parts;
-  parts.tensors["layers.3.keys"].values[20] = 65504;
+  parts.tensors["layers.3.keys"].values[26] = 65504;
   EXPECT_EQ(parts.open().read(0, DumpTensor::kKeys, 1)(1, 2), 65504);
-  parts.tensors["layers.3.keys"].values[20] = 65505;
+  parts.tensors["layers.3.keys"].values[26] = 65505;
   EXPECT_THAT(refusal([&] { parts.open().read(0, DumpTensor::kKeys, 1); }),
               HasSubstr("layers.3.keys at head 1, token 1, channel 2, got 65505"));
-  parts.add("layers.3.key_bias", {2, 3});
-  parts.tensors["layers.3.key_bias"].values[4] = -1e30F;
+  parts.add("layers.3.key_bias", {2, 4});
+  parts.tensors["layers.3.key_bias"].values[5] = -1e30F;
   EXPECT_THAT(refusal([&] { parts.open().key_bias(0, 1); }), HasSubstr("layers.3.key_bias at head 1, channel 1"));
 }
 
@@ -172,17 +172,31 @@ TEST(Dump, RefusesBadShapesByName) {
     parts.add(name, shape);
     return refusal([&] { parts.open(); });
   };
-  EXPECT_THAT(with("layers.3.keys", {2, 4, 3}),
-              HasSubstr("layers.3.keys, got [2, 4, 3] in F32, expected [1 or more, 5"));
-  EXPECT_THAT(with("layers.3.keys", {5, 3}), HasSubstr("layers.3.keys, got [5, 3]"));
-  EXPECT_THAT(with("layers.3.keys", {0, 5, 3}), HasSubstr("layers.3.keys, got [0, 5, 3]"));
+  EXPECT_THAT(with("layers.3.keys", {2, 4, 4}),
+              HasSubstr("layers.3.keys, got [2, 4, 4] in F32, expected [1 or more, 5"));
+  EXPECT_THAT(with("layers.3.keys", {5, 4}), HasSubstr("layers.3.keys, got [5, 4]"));
+  EXPECT_THAT(with("layers.3.keys", {0, 5, 4}), HasSubstr("layers.3.keys, got [0, 5, 4]"));
   EXPECT_THAT(with("layers.3.values", {1, 5, 2}), HasSubstr("layers.3.values, got [1, 5, 2]"));
-  EXPECT_THAT(with("layers.3.queries", {3, 2, 3}), HasSubstr("query heads of layers.3.queries, got 3"));
-  EXPECT_THAT(with("layers.3.queries", {4, 6, 3}), HasSubstr("query tokens of layers.3.queries, got 6"));
+  EXPECT_THAT(with("layers.3.queries", {3, 2, 4}), HasSubstr("query heads of layers.3.queries, got 3"));
+  EXPECT_THAT(with("layers.3.queries", {4, 6, 4}), HasSubstr("query tokens of layers.3.queries, got 6"));
   EXPECT_THAT(with("layers.3.queries", {4, 2, 2}), HasSubstr("layers.3.queries, got [4, 2, 2]"));
   EXPECT_THAT(with("layers.3.keys_pre_rope", {2, 5, 2}), HasSubstr("layers.3.keys_pre_rope"));
   EXPECT_THAT(with("layers.3.key_bias", {3}), HasSubstr("layers.3.key_bias, got [3]"));
-  EXPECT_THAT(with("layers.3.key_prerope", {2, 5, 3}), HasSubstr("tensors, got 4, expected 3"));
+  EXPECT_THAT(with("layers.3.key_prerope", {2, 5, 4}), HasSubstr("tensors, got 4, expected 3"));
+}
+
+TEST(Dump, RotatedKeysComeInPairsOfChannels) {
+  for (const std::size_t dim : {1U, 7U}) {
+    DumpParts parts;
+    parts.add("layers.3.keys", {2, 5, dim});
+    parts.add("layers.3.queries", {4, 2, dim});
+    for (const char* layout : {"half", "interleaved"}) {
+      EXPECT_THAT(parts.refusal_with("rope_layout", layout),
+                  HasSubstr("small_dump.safetensors: head dimension of layers.3.keys, got " + std::to_string(dim) +
+                            ", expected an even number, since rope_layout is " + layout));
+    }
+    EXPECT_EQ(parts.refusal_with("rope_layout", "none"), "");
+  }
 }
 
 TEST(Dump, WithoutRopeNeedsNoTheta) {
@@ -193,14 +207,14 @@ TEST(Dump, WithoutRopeNeedsNoTheta) {
   const Dump dump = parts.open();
   EXPECT_EQ(dump.layers()[0].rope_theta, 0);
   EXPECT_FALSE(dump.layers()[0].has_keys_pre_rope);
-  EXPECT_THAT(dump.key_bias(0, 0), testing::ElementsAre(0, 0, 0));
-  EXPECT_EQ(dump.read(0, DumpTensor::kKeys, 0)(1, 0), 3);
+  EXPECT_THAT(dump.key_bias(0, 0), testing::ElementsAre(0, 0, 0, 0));
+  EXPECT_EQ(dump.read(0, DumpTensor::kKeys, 0)(1, 0), 4);
   EXPECT_THROW(dump.read(0, DumpTensor::kKeysPreRope, 0), InvalidArgument);
 }
 
 TEST(Dump, RefusesRangesOutsideTheTensor) {
   const Dump dump = DumpParts().open();
-  Matrix<float> rows(2, 3);
+  Matrix<float> rows(2, 4);
   EXPECT_THROW(dump.read_rows(1, DumpTensor::kKeys, 0, 0, rows.view()), InvalidArgument);
   EXPECT_THROW(dump.read_rows(0, DumpTensor::kKeys, 2, 0, rows.view()), InvalidArgument);
   EXPECT_THROW(dump.read_rows(0, DumpTensor::kKeys, 0, 4, rows.view()), InvalidArgument);
@@ -217,7 +231,7 @@ TEST(Dump, NamesTheElementThatIsNotFinite) {
   }
   DumpParts parts;
   parts.type = TensorType::kF16;
-  parts.tensors["layers.3.keys"].values[16] = 1e6F;  // overflows F16: head 1, token 0, channel 1
+  parts.tensors["layers.3.keys"].values[21] = 1e6F;  // overflows F16: head 1, token 0, channel 1
   const Dump dump = parts.open();
   EXPECT_THAT(refusal([&] { dump.read(0, DumpTensor::kKeys, 1); }),
               HasSubstr("layers.3.keys at head 1, token 0, channel 1, got infinity"));

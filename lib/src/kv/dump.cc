@@ -117,6 +117,10 @@ void Dump::parse_layer(std::size_t index) {
   const TensorInfo& keys = tensor_of(index, "keys", std::array{kAny, tokens_, kAny});
   layer.kv_heads = keys.shape[0];
   layer.head_dim = keys.shape[2];
+  if (rope_layout_ != RopeLayout::kNone && layer.head_dim % 2 != 0) {
+    throw_invalid_input(name(), "head dimension of " + keys.name, std::to_string(layer.head_dim),
+                        std::string("an even number, since rope_layout is ") + transform::name(rope_layout_));
+  }
   layer.key_element_bytes = element_bytes(keys.type);
   const TensorInfo& values = tensor_of(index, "values", std::array{layer.kv_heads, tokens_, kAny});
   layer.value_dim = values.shape[2];

@@ -49,10 +49,10 @@ enum class DumpTensor {
 ///   head_dim]
 /// in F32, F16 or BF16, and metadata strings format, model, source, licence, tokens, softmax_scale, rope_layout,
 /// first_position and, in the order of `layers`, layers, layer_types (global or sliding:W) and, where keys are rotated,
-/// rope_theta. softmax_scale lies in [1e-6, 1e6], the last position below 2^31, and every element in [-65504, 65504],
-/// the range of half precision: beyond it lies no model in use, but most dumps whose types or bytes are mixed up.
-/// InvalidInput, naming file and field, for anything that disagrees. Opening reads the header alone; matrices are
-/// read on demand, one head at a time. Immutable and cheap to copy; calls may run concurrently.
+/// rope_theta and an even head_dim. softmax_scale lies in [1e-6, 1e6], the last position below 2^31, and every element
+/// in [-65504, 65504], the range of half precision: beyond it lies no model in use, but most dumps whose types or bytes
+/// are mixed up. InvalidInput, naming file and field, for anything that disagrees. Opening reads the header alone;
+/// matrices are read on demand, one head at a time. Immutable and cheap to copy; calls may run concurrently.
 class Dump {
  public:
   static Dump open(const std::filesystem::path& path);
