@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/run_app.h"
+#include "orthant/kv/safetensors.h"
 #include "test_paths.h"
 
 namespace orthant::apps {
@@ -201,6 +202,56 @@ TEST_F(KvCommand, WhatAMethodCannotCodeIsBadInputWithItsPlace) {
   EXPECT_THAT(outcome.err,
               HasSubstr("loud.safetensors: layer 0, KV head 0 by \"K=turbo-mse:4\": encode: scale of row 0"));
   EXPECT_EQ(run({"kv", file("loud.safetensors"), "--layers", "0", "--method", "K=turbo-mse:4,norm=f32"}).code, kDone);
+}
+
+/// A dump in F32 of one layer, number 4, with one KV head of two channels that queries read as well: the keys.
+void write_small_dump(const std::string& path, const std::vector<float>& keys) {
+  const auto bytes = kv::float_tensor_bytes(keys, kv::TensorType::kF32);
+  const std::size_t tokens = keys.size() / 2;
+  std::vector<kv::TensorData> tensors;
+  for (const char* name : {"layers.4.keys", "layers.4.queries", "layers.4.values"})
+    tensors.push_back({name, kv::TensorType::kF32, {1, tokens, 2}, bytes});
+  kv::write_safetensors(path,
+                        {{"format", "orthant-kv-1"},
+                         {"model", "m"},
+                         {"source", "s"},
+                         {"licence", "l"},
+                         {"tokens", std::to_string(tokens)},
+                         {"softmax_scale", "0.5"},
+                         {"rope_layout", "half"},
+                         {"first_position", "0"},
+                         {"layers", "4"},
+                         {"layer_types", "global"},
+                         {"rope_theta", "10000"}},
+                        tensors);
+}
+
+TEST_F(KvCommand, AKeyBeyondHalfPrecisionIsRefusedByTheFormatsThatCannotHoldIt) {
+  write_small_dump(file("loud.safetensors"), {1, 2, 3, -65536, 5, 6, 7, 8});
+  for (const char* method : {"K=f32", "K=bf16", "K=uniform:4,group=2,meta=bf16", "K=turbo-mse:4,norm=f32",
+                             "K=turbo-mse:4,sink=2,exact=bf16"}) {
+    EXPECT_EQ(run({"kv", file("loud.safetensors"), "--method", method}).code, kDone) << method;
+  }
+  for (const auto& [method, way_out] : {std::pair{"K=f16", "a wider format is bf16 or f32"},
+                                        {"K=turbo-mse:4", "a wider format is norm=f32"},
+                                        {"K=turbo-mse:4,sink=2", "a wider format is bf16 or f32"},
+                                        {"K=uniform:4,group=2", "a wider format is meta=bf16 or meta=f32"}}) {
+    const Outcome outcome = run({"kv", file("loud.safetensors"), "--method", method});
+    EXPECT_EQ(outcome.code, kBadInput) << method;
+    EXPECT_THAT(outcome.err, HasSubstr("loud.safetensors: layer 4, KV head 0 by \"" + std::string(method)));
+    EXPECT_THAT(outcome.err, HasSubstr(way_out)) << method;
+  }
+}
+
+TEST_F(KvCommand, TooFewTokensToCalibrateOnAreBadInput) {
+  write_small_dump(file("one.safetensors"), {1, 2});
+  for (const std::string method : {"K=kvquant:3", "V=kvquant:3", "K=kvquant:3,rope=post"}) {
+    const Outcome outcome = run({"kv", file("one.safetensors"), "--method", method});
+    EXPECT_EQ(outcome.code, kBadInput) << method;
+    EXPECT_THAT(outcome.err, HasSubstr("one.safetensors: tokens of layer 4 that \"" + method.substr(2) +
+                                       "\" is calibrated on, got 1, expected more than the 1 of its sink"));
+  }
+  EXPECT_EQ(run({"kv", file("one.safetensors"), "--method", "K=kvquant:3,sink=0"}).code, kDone);
 }
 
 TEST_F(KvCommand, ControlCharactersOfADumpAreEscaped) {

@@ -125,13 +125,19 @@ TEST(Dump, RefusesAbsurdMetadata) {
   EXPECT_EQ(parts.refusal_with("first_position", "2147483643"), "");  // 5 tokens: the last is at 2^31 - 1
 }
 
-TEST(Dump, RefusesValuesBeyondHalfPrecision) {
+TEST(Dump, RefusesValuesThatNoKeyHas) {
   DumpParts parts;
-  parts.tensors["layers.3.keys"].values[26] = 65504;
-  EXPECT_EQ(parts.open().read(0, DumpTensor::kKeys, 1)(1, 2), 65504);
-  parts.tensors["layers.3.keys"].values[26] = 65505;
+  for (const TensorType type : {TensorType::kF32, TensorType::kBF16}) {
+    parts.type = type;
+    parts.tensors["layers.3.keys"].values[26] = -0x1p19F;  // beyond half precision, not beyond the format
+    EXPECT_EQ(parts.open().read(0, DumpTensor::kKeys, 1)(1, 2), -0x1p19F);
+  }
+  parts.type = TensorType::kF32;
+  parts.tensors["layers.3.keys"].values[26] = 1e6F;
+  EXPECT_EQ(parts.open().read(0, DumpTensor::kKeys, 1)(1, 2), 1e6F);
+  parts.tensors["layers.3.keys"].values[26] = 1000001;
   EXPECT_THAT(refusal([&] { parts.open().read(0, DumpTensor::kKeys, 1); }),
-              HasSubstr("layers.3.keys at head 1, token 1, channel 2, got 65505"));
+              HasSubstr("layers.3.keys at head 1, token 1, channel 2, got 1000001"));
   parts.add("layers.3.key_bias", {2, 4});
   parts.tensors["layers.3.key_bias"].values[5] = -1e30F;
   EXPECT_THAT(refusal([&] { parts.open().key_bias(0, 1); }), HasSubstr("layers.3.key_bias at head 1, channel 1"));

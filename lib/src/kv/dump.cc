@@ -29,7 +29,7 @@ std::optional<std::size_t> parse_window(const Metadata& metadata, std::string_vi
 }
 
 /// Chosen: see the format in dump.h.
-constexpr float kLargestElement = 65504;
+constexpr float kLargestElement = 1e6;
 constexpr double kSmallestScale = 1e-6;
 constexpr double kLargestScale = 1e6;
 constexpr std::size_t kPositions = std::size_t{1} << 31;
@@ -39,8 +39,7 @@ bool in_range(float x) { return std::abs(x) <= kLargestElement; }
 
 [[noreturn]] void refuse_element(const std::string& file, const std::string& place, float x) {
   const std::string got = std::isnan(x) ? "NaN" : std::isinf(x) ? "infinity" : std::to_string(x);
-  throw_invalid_input(file, place, got,
-                      "a finite number up to 65504 in magnitude, the range of F16; is the tensor's dtype right?");
+  throw_invalid_input(file, place, got, "a finite number up to 1e6 in magnitude; is the tensor's dtype right?");
 }
 
 std::string shape_text(std::span<const std::size_t> shape) {

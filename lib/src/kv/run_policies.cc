@@ -193,6 +193,13 @@ class QuantizerSet {
       context.key_bias = bias;
     }
     if (job.method->has("calibration") && job.method->text("calibration") == "self") {
+      const long long sinks = job.method->integer("sink");
+      if (dump_.tokens() <= static_cast<unsigned long long>(sinks)) {
+        throw_invalid_input(dump_.name(),
+                            "tokens of layer " + std::to_string(shape.index) + " that \"" + job.method->to_string() +
+                                "\" is calibrated on",
+                            std::to_string(dump_.tokens()), "more than the " + std::to_string(sinks) + " of its sink");
+      }
       calibration = dump_.read(job.layer, tensor_of(job.side), job.head);
       context.calibration = calibration.view();
     }

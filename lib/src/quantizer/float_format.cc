@@ -32,7 +32,10 @@ void FloatFormat::check_row(std::span<const float> x, std::size_t row) const {
   // Halfway between the largest finite number and the next power of two: the tie goes to infinity.
   const float limit = type_ == FloatType::kF16 ? 65520.0F : 0x1.FFp127F;
   for (std::size_t j = 0; j < x.size(); ++j) {
-    if (std::fabs(x[j]) >= limit) refuse_value(row, j, x[j], "a number within the range of " + describe());
+    if (std::fabs(x[j]) < limit) continue;
+    refuse_value(row, j, x[j],
+                 "a number within the range of " + describe() + "; a wider format is " +
+                     (type_ == FloatType::kF16 ? "bf16 or f32" : "f32"));
   }
 }
 

@@ -45,9 +45,9 @@ float stored_scale(ScaleFormat format, double scale, std::size_t row) {
   const Range& range = kRanges[static_cast<std::size_t>(format)];
   const float rounded = range.round(static_cast<float>(scale));
   if (scale == 0 || (rounded >= range.low && rounded <= range.high)) return rounded;
-  throw_invalid_argument(
-      "encode", "scale of row " + std::to_string(row), fmt::format("{:.6g}", scale),
-      fmt::format("0 or {:.6g} to {:.6g}, the range of norm={}", range.low, range.high, name(format)));
+  throw_invalid_argument("encode", "scale of row " + std::to_string(row), fmt::format("{:.6g}", scale),
+                         fmt::format("0 or {:.6g} to {:.6g}, the range of norm={}{}", range.low, range.high,
+                                     name(format), format == ScaleFormat::kHalf ? "; a wider format is norm=f32" : ""));
 }
 
 void store_scale(ScaleFormat format, float scale, std::uint8_t* out) {

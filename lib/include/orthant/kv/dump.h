@@ -50,8 +50,9 @@ enum class DumpTensor {
 /// in F32, F16 or BF16, and metadata strings format, model, source, licence, tokens, softmax_scale, rope_layout,
 /// first_position and, in the order of `layers`, layers, layer_types (global or sliding:W) and, where keys are rotated,
 /// rope_theta and an even head_dim. softmax_scale lies in [1e-6, 1e6], the last position below 2^31, and every element
-/// in [-65504, 65504], the range of half precision: beyond it lies no model in use, but most dumps whose types or bytes
-/// are mixed up. InvalidInput, naming file and field, for anything that disagrees. Opening reads the header alone;
+/// in [-1e6, 1e6]: beyond it lies no model in use, but most dumps whose types or bytes are mixed up (a half-precision
+/// number from 16 on, read as BF16, is 2^25 or more). What a method's own formats cannot hold, that method refuses.
+/// InvalidInput, naming file and field, for anything that disagrees. Opening reads the header alone;
 /// matrices are read on demand, one head at a time. Immutable and cheap to copy; calls may run concurrently.
 class Dump {
  public:
