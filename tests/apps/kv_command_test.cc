@@ -132,7 +132,7 @@ TEST_F(KvCommand, WrongUsageIsRefusedBeforeAnyWork) {
   refused({kDump, "--method", "K=turbo-mse:9"}, "turbo-mse");
   refused({kDump, "--method", "K=turbo-mse:4,colour=red"}, "colour");
   refused({kDump, "--method", "turbo-mse:4"}, "turbo-mse:4");
-  refused({kDump, "--method", "E=window:4"}, "window:4");
+  refused({kDump, "--method", "K=q8_0 E=window:4"}, "\"E=window:4\", expected K=method or V=method");
   refused({kDump, "--threads", "-1"}, "--threads");
   refused({kDump, "--svg", file("missing/a.svg")}, "missing/a.svg");
 }

@@ -134,7 +134,6 @@ TEST(EvaluateStream, EveryMethodRunsOnEitherSide) {
   const std::vector<std::size_t> layers = {1};
   std::vector<quantizer::Policy> policies;
   for (const quantizer::FamilyRule& family : quantizer::method_families()) {
-    if (family.role != quantizer::MethodRole::kQuantizer) continue;
     std::string text(family.name);
     if (family.has_argument) text += family.name == "split" ? ":3+2" : family.name == "fp8" ? ":e4m3" : ":3";
     if (family.name == "qjl") text = "qjl:256";

@@ -67,7 +67,6 @@ std::vector<Method> every_method() {
   };
   RngStream rng(1, Domain::kData, 0);
   for (const FamilyRule& family : method_families()) {
-    if (family.role != MethodRole::kQuantizer) continue;
     const Texts arguments = family.has_argument ? values_of(family.values[0]) : Texts{""};
     for (const std::string& argument : arguments) add(parse_method(argument_of(family, argument)));
     const Method plain = parse_method(argument_of(family, arguments[arguments.size() / 2]));

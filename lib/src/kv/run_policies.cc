@@ -341,12 +341,6 @@ std::vector<PolicyResult> run_policies(const Dump& dump, std::span<const std::si
                              "below " + std::to_string(dump.layers().size()));
     }
   }
-  for (const Policy& policy : policies) {
-    if (policy.eviction) {
-      throw_invalid_argument("run_policies", "policy \"" + to_string(policy) + '"', "an eviction rule",
-                             "methods for keys and values");
-    }
-  }
   const QuantizerSet quantizers(dump, layers, policies, options);
   parallel_for(layers.size(), options.threads, [&](std::size_t i) { dump.require_finite(layers[i]); });
 

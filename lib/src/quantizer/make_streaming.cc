@@ -182,7 +182,6 @@ std::unique_ptr<StreamingQuantizer> make_kvquant(const Method& method, CacheSide
 
 std::unique_ptr<StreamingQuantizer> make_streaming(const Method& method, CacheSide side, std::size_t dim,
                                                    const StreamContext& context) {
-  if (method.role() != MethodRole::kQuantizer) refuse_method(method, "method", "an eviction rule", "a quantizer");
   if (method.family() == "kivi") return make_kivi(method, side, dim);
   if (method.family() == "quanto") return make_quanto(method, dim);
   if (method.family() == "kvquant") return make_kvquant(method, side, dim, context);

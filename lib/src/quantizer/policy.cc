@@ -7,14 +7,9 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\n\r";
 
-void set_part(std::optional<Method>& part, std::string_view text, MethodRole role) {
+void set_part(std::optional<Method>& part, std::string_view text) {
   if (part) throw_invalid_argument("policy", "part " + std::string(text.substr(0, 2)), "it twice", "it once");
-  Method method = parse_method(text.substr(2));
-  if (method.role() != role) {
-    throw_invalid_argument("policy", "part " + std::string(text.substr(0, 2)), std::string(method.family()),
-                           role == MethodRole::kQuantizer ? "a quantizer" : "an eviction rule");
-  }
-  part = std::move(method);
+  part = parse_method(text.substr(2));
 }
 
 }  // namespace
@@ -25,13 +20,11 @@ Policy parse_policy(std::string_view text) {
     const std::size_t end = std::min(text.find_first_of(kBlanks, at), text.size());
     const std::string_view part = text.substr(at, end - at);
     if (part.starts_with("K=")) {
-      set_part(policy.keys, part, MethodRole::kQuantizer);
+      set_part(policy.keys, part);
     } else if (part.starts_with("V=")) {
-      set_part(policy.values, part, MethodRole::kQuantizer);
-    } else if (part.starts_with("E=")) {
-      set_part(policy.eviction, part, MethodRole::kEviction);
+      set_part(policy.values, part);
     } else {
-      throw_invalid_argument("policy", "part", '"' + std::string(part) + '"', "K=method, V=method or E=method");
+      throw_invalid_argument("policy", "part", '"' + std::string(part) + '"', "K=method or V=method");
     }
     at = text.find_first_not_of(kBlanks, end);
   }
@@ -45,7 +38,6 @@ std::string to_string(const Policy& policy) {
   };
   append("K=", policy.keys);
   append("V=", policy.values);
-  append("E=", policy.eviction);
   return out;
 }
 

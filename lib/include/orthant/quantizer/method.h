@@ -19,12 +19,9 @@ struct ValueRule {
   double high = 1e9;
 };
 
-enum class MethodRole { kQuantizer, kEviction };
-
 /// One method of the grammar:  name[:argument][,option=value]...
 struct FamilyRule {
   std::string_view name;
-  MethodRole role;
   std::string_view summary;
   std::vector<ValueRule> values;  ///< the argument first when has_argument, then the options in canonical order
   bool has_argument = true;
@@ -34,12 +31,11 @@ struct FamilyRule {
 std::span<const FamilyRule> method_families();
 
 /// A method string, checked and resolved: every option of its family has a value, given or default.
-///   turbo-mse:4      uniform:4,axis=token,group=64      fp8:e4m3,scale=head      snapkv:1024,window=32,pool=avg:5
+///   turbo-mse:4      uniform:4,axis=token,group=64      fp8:e4m3,scale=head      kivi:2,residual=64
 /// Immutable value. parse_method(m.to_string()) == m for every m.
 class Method {
  public:
   std::string_view family() const { return rule_->name; }
-  MethodRole role() const { return rule_->role; }
   bool has(std::string_view name) const;
   /// The value of the argument or option `name`, by the name it has in the family's rule ("bits", "group", ...).
   /// Throws InvalidArgument when the family has no such value.
