@@ -68,10 +68,12 @@ TEST_F(KvCommand, RowsAreADataFrame) {
     EXPECT_EQ(row.at("values"), "exact");
     EXPECT_EQ(row.at("value_bytes_per_token"), 512);
   }
-  // True sizes: a 16-bit norm beside 256 codes of 4 bits, matched or not; 8 blocks of 34 bytes.
+  // True sizes: a 16-bit norm beside 256 codes of 4 bits, and what the match learnt from these 512 tokens, a mean and a
+  // scale of 32 bits for each channel; 8 blocks of 34 bytes.
   EXPECT_EQ(rows.at(6).at("keys"), "turbo-mse:4,match=diag,align=256,calibration=self");
   EXPECT_EQ(rows.at(7).at("keys"), "turbo-mse:4");
-  for (const std::size_t row : {6U, 7U}) EXPECT_EQ(rows.at(row).at("key_bytes_per_token"), 2 + 256 * 4 / 8);
+  EXPECT_EQ(rows.at(7).at("key_bytes_per_token"), 2 + 256 * 4 / 8);
+  EXPECT_EQ(rows.at(6).at("key_bytes_per_token"), 2 + 256 * 4 / 8 + 2 * 256 * 4 / 512);
   EXPECT_EQ(rows.at(16).at("keys"), "q8_0");
   EXPECT_EQ(rows.at(16).at("key_bytes_per_token"), 8 * 34);
   EXPECT_EQ(rows.at(16).at("key_bits_per_element"), 8.5);

@@ -1,5 +1,6 @@
 #include "orthant/kv/matched_quantizer.h"
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -39,7 +40,22 @@ std::unique_ptr<VectorQuantizer> segmented(const Method& method, const MatchedHe
   return std::make_unique<quantizer::Concatenated>(std::move(parts));
 }
 
+/// The segment's end in 16 bits, its width in 8.
+constexpr std::size_t kBytesPerSegment = 3;
+
 }  // namespace
+
+std::size_t learnt_bytes(const Method& method, std::size_t dim) {
+  if (method.text("calibration") != "self") return 0;
+  const MatchedKeyOptions options = matched_key_options(method);
+  std::size_t bytes = 0;
+  if (options.centre != Centre::kNone) bytes += sizeof(float) * dim;
+  if (options.match == Match::kDiagonal) bytes += sizeof(float) * dim;
+  if (options.match == Match::kFull) bytes += sizeof(float) * dim * dim;
+  if (options.segments > 1) bytes += kBytesPerSegment * options.segments;
+  if (options.segments > 1 && options.match != Match::kFull) bytes += sizeof(std::uint16_t) * dim;
+  return bytes;
+}
 
 MatchedKeyOptions matched_key_options(const Method& method) {
   MatchedKeyOptions options;
@@ -100,7 +116,8 @@ std::unique_ptr<quantizer::StreamingQuantizer> matched_stream(const Method& meth
                                           quantizer::size_value(method, "residual"), 1, /*before_read=*/true};
   return std::make_unique<quantizer::StreamingQuantizer>(
       method.to_string(), std::make_unique<quantizer::RowBlocks>(matched_quantizer(method, head, context)), schedule,
-      quantizer::float_value(method, "exact"), head.frame, first_position);
+      quantizer::float_value(method, "exact"), head.frame, first_position,
+      learnt_bytes(method, head.map.importance.size()));
 }
 
 std::vector<Segment> head_segments(const MatchedHead& head, std::size_t segments, std::size_t bytes,

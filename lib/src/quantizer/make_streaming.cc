@@ -48,6 +48,11 @@ std::optional<KeyFrame> frame_of(const Method& method, CacheSide side, std::size
   return KeyFrame(rope_of(method, "bias", context), alignment, {context.key_bias.begin(), context.key_bias.end()});
 }
 
+/// A bias that the frame takes off.
+std::size_t frame_bytes(const std::optional<KeyFrame>& frame) {
+  return frame && frame->rotating() ? sizeof(float) * frame->rope().dim() : 0;
+}
+
 /// What the rows of a frame may reach, from the largest magnitude of keys as cached: turning a pair of channels can put
 /// the length of both into one, sqrt(2) times either, after a bias has been taken off or before.
 QuantizerContext framed(const Method& method, QuantizerContext vectors, std::span<const float> key_bias) {
@@ -95,8 +100,10 @@ std::unique_ptr<StreamingQuantizer> make_rows(const Method& method, CacheSide si
   }
   const FlushSchedule schedule{size_value(method, "sink"), size_value(method, "residual"), codec->tokens_per_block(),
                                /*before_read=*/true};
+  const std::size_t bias = frame_bytes(frame);
   return std::make_unique<StreamingQuantizer>(method.to_string(), std::move(codec), schedule,
-                                              float_value(method, "exact"), std::move(frame), context.first_position);
+                                              float_value(method, "exact"), std::move(frame), context.first_position,
+                                              bias);
 }
 
 /// Keys with outlier channels, flushed as the released code does: residual=R, all R once they are together.
@@ -113,9 +120,11 @@ std::unique_ptr<StreamingQuantizer> make_qjl_groups(const Method& method, CacheS
                                            sketch_of(method, dim, size_value(method, "outlier_rows"), context.vectors),
                                            size_value(method, "outliers"), group, scale_format(method));
   const FlushSchedule schedule{size_value(method, "sink"), 0, std::max(residual, group), /*before_read=*/true};
+  std::optional<KeyFrame> frame = frame_of(method, side, dim, context);
+  const std::size_t bias = frame_bytes(frame);
   return std::make_unique<StreamingQuantizer>(method.to_string(), std::move(codec), schedule,
-                                              float_value(method, "exact"), frame_of(method, side, dim, context),
-                                              context.first_position);
+                                              float_value(method, "exact"), std::move(frame), context.first_position,
+                                              bias);
 }
 
 std::unique_ptr<StreamingQuantizer> make_kivi(const Method& method, CacheSide side, std::size_t dim) {

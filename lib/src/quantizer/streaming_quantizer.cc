@@ -11,13 +11,15 @@ namespace orthant::quantizer {
 
 StreamingQuantizer::StreamingQuantizer(std::string description, std::unique_ptr<BlockCodec> codec,
                                        FlushSchedule schedule, FloatType exact,
-                                       std::optional<transform::KeyFrame> frame, std::size_t first_position)
+                                       std::optional<transform::KeyFrame> frame, std::size_t first_position,
+                                       std::size_t shared_bytes)
     : description_(std::move(description)),
       codec_(std::move(codec)),
       schedule_(schedule),
       exact_(exact),
       frame_(std::move(frame)),
-      first_position_(first_position) {
+      first_position_(first_position),
+      shared_bytes_(shared_bytes) {
   const std::size_t block = codec_->tokens_per_block();
   for (const std::size_t tokens : {schedule_.step, schedule_.first}) {
     if (schedule_.step == 0 || tokens % block != 0) {
@@ -177,7 +179,7 @@ StreamBytes TokenStream::bytes() const {
   bytes.payload = coded_.size() - coded_metadata_;
   bytes.metadata = coded_metadata_ + ends_.size() * sizeof(std::uint32_t);
   bytes.exact = sinks_.size() + recent * exact_.bytes_per_vector();
-  bytes.shared = q.codec_->shared_bytes() + (q.frame_ && q.frame_->rotating() ? q.dim() * sizeof(float) : 0);
+  bytes.shared = q.codec_->shared_bytes() + q.shared_bytes_;
   return bytes;
 }
 

@@ -25,8 +25,14 @@ quantizer::Method plain_method(const quantizer::Method& method);
 std::unique_ptr<quantizer::VectorQuantizer> matched_quantizer(const quantizer::Method& method, const MatchedHead& head,
                                                               const quantizer::QuantizerContext& context);
 
-/// The cache of one head under the method: framed keys through matched_quantizer, the first sink=S and the last
-/// residual=R tokens exact. first_position: of token 0.
+/// What one head's mean, map and segments take in the cache. Learnt from the very tokens they code (calibration=self)
+/// they are part of it: d floats of mean, d of a diagonal map or d^2 of a full one; of segments, an end and a width
+/// each and, unless the map is full, the order of the channels in 16 bits each. From a calibration file they are
+/// constants of the model, as its weights are: 0.
+std::size_t learnt_bytes(const quantizer::Method& method, std::size_t dim);
+
+/// The cache of one head under the method, learnt_bytes counted: framed keys through matched_quantizer, the first
+/// sink=S and the last residual=R tokens exact. first_position: of token 0.
 std::unique_ptr<quantizer::StreamingQuantizer> matched_stream(const quantizer::Method& method, const MatchedHead& head,
                                                               const quantizer::QuantizerContext& context,
                                                               std::size_t first_position);

@@ -22,7 +22,7 @@ struct StreamBytes {
   std::size_t payload = 0;   ///< codes
   std::size_t metadata = 0;  ///< scales, minima, norms, outliers, row pointers
   std::size_t exact = 0;     ///< tokens kept as floats: sinks and the recent window
-  std::size_t shared = 0;    ///< once for the stream: levels, thresholds, a bias
+  std::size_t shared = 0;    ///< once for the stream: levels, thresholds, a bias, a map
 
   std::size_t total() const { return payload + metadata + exact + shared; }
   StreamBytes& operator+=(const StreamBytes& other) {
@@ -40,11 +40,13 @@ struct StreamBytes {
 /// (turned back before the rotary embedding, a bias taken off). Immutable; serves any number of streams and threads.
 class StreamingQuantizer {
  public:
-  /// frame: where keys are coded; the token i of a stream has position first_position + i.
+  /// frame: where keys are coded; the token i of a stream has position first_position + i. shared_bytes: parameters of
+  /// the stream beside the codec's (a bias in the frame, a map learnt from these tokens).
   /// Throws InvalidArgument unless the schedule's step is a positive multiple of the codec's block and the frame has
   /// the codec's dimension.
   StreamingQuantizer(std::string description, std::unique_ptr<BlockCodec> codec, FlushSchedule schedule,
-                     FloatType exact, std::optional<transform::KeyFrame> frame = {}, std::size_t first_position = 0);
+                     FloatType exact, std::optional<transform::KeyFrame> frame = {}, std::size_t first_position = 0,
+                     std::size_t shared_bytes = 0);
 
   std::size_t dim() const { return codec_->dim(); }
   /// The method string that made it.
@@ -67,6 +69,7 @@ class StreamingQuantizer {
   FloatType exact_;
   std::optional<transform::KeyFrame> frame_;
   std::size_t first_position_;
+  std::size_t shared_bytes_;
 };
 
 /// The keys or values of one head. After any sequence of calls the bytes depend only on the tokens appended, however
