@@ -168,7 +168,9 @@ Run add_codebook(CLI::App& app) {
   command.add("--bits", options->bits, "bits per coordinate: 2^bits levels").type("N").within(0, 10).show_default();
   command
       .add("--density", options->law.density,
-           "law of a coordinate: sphere, gaussian, gaussian:MEAN,SIGMA[,LOW,HIGH], laplace, samples:FILE")
+           "law of a coordinate: sphere, gaussian, gaussian:MEAN,SIGMA[,LOW,HIGH], laplace, samples:FILE (a .npy, or "
+           "text "
+           "with a value or value,weight on each line)")
       .type("LAW")
       .show_default();
   command.add("--format", options->format, "what to print or write")
