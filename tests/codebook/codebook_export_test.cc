@@ -73,7 +73,13 @@ TEST(CodebookExport, EveryFormatReadsBackToTheSameBits) {
 TEST(CodebookExport, NamesAreIdentifiers) {
   EXPECT_EQ(export_name(sphere_codebook(128, 4)), "sphere_d128_b4");
   EXPECT_EQ(export_name(gaussian_codebook(3)), "gaussian_b3");
-  EXPECT_EQ(export_name(Codebook("gaussian truncated to [-2, 2]", 0, 0, {0.0}, 1, 0)), "gaussian_truncated_to_2_2_b0");
+  EXPECT_EQ(export_name(Codebook("gaussian truncated to [-2, 2]", 0, 0, {0.0}, 1, 0)), "gaussian_truncated_to_m2_2_b0");
+  const auto name_of = [](const char* law) { return export_name(Codebook(law, 0, 0, {0.0}, 1, 0)); };
+  EXPECT_EQ(name_of("gaussian(0, 1) on [-2, 3]"), "gaussian_0_1_on_m2_3_b0");
+  EXPECT_EQ(name_of("gaussian(0, 1) on [2, 3]"), "gaussian_0_1_on_2_3_b0");
+  EXPECT_EQ(name_of("gaussian(-1, 1) on [-inf, inf]"), "gaussian_m1_1_b0");
+  EXPECT_EQ(name_of("gaussian(1, 0.5) on [-inf, 1e-05]"), "gaussian_1_0p5_on_minf_1em05_b0");
+  EXPECT_NE(name_of("gaussian(1.5, 1) on [2, 3]"), name_of("gaussian(15, 1) on [2, 3]"));
 }
 
 TEST(CodebookExport, NoTableIsEmpty) {

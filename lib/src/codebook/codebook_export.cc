@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <span>
+#include <string_view>
 
 #include "orthant/core/error.h"
 #include "orthant/core/printable.h"
@@ -52,8 +53,9 @@ std::string upper_case(std::string text) {
 
 std::string provenance(const Codebook& book, std::string_view comment) {
   std::string text;
-  text += fmt::format("{} Optimal scalar quantizer: density {}, dim {}, bits {}.\n", comment, printable(book.density()),
-                      book.dim(), book.bits());
+  const std::string dim = book.dim() > 0 ? fmt::format(", dim {}", book.dim()) : "";
+  text += fmt::format("{} Optimal scalar quantizer: density {}{}, bits {}.\n", comment, printable(book.density()), dim,
+                      book.bits());
   text += fmt::format("{} Distortion of one coordinate {:.17g}; entropy of the code {:.17g} bits. orthant {}.\n",
                       comment, book.distortion(), book.entropy(), version());
   text += fmt::format(
@@ -84,10 +86,23 @@ FloatTables float_tables(const Codebook& book) {
 }
 
 std::string export_name(const Codebook& book) {
+  // Law and parameters alone: bounds that are infinite bound nothing, a sign or a point must not be lost.
+  std::string law = book.density();
+  constexpr std::string_view kUnbounded = " on [-inf, inf]";
+  if (law.ends_with(kUnbounded)) law.resize(law.size() - kUnbounded.size());
   std::string name;
-  for (const char c : book.density()) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0;
-    if (plain || (!name.empty() && name.back() != '_')) name += plain ? c : '_';
+  for (std::size_t i = 0; i < law.size(); ++i) {
+    const char c = law[i];
+    const bool inside_number = i + 1 < law.size() && std::isdigit(static_cast<unsigned char>(law[i + 1])) != 0;
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      name += c;
+    } else if (c == '.' && inside_number) {
+      name += 'p';
+    } else if (c == '-' && (inside_number || law.substr(i + 1, 3) == "inf")) {
+      name += 'm';
+    } else if (!name.empty() && name.back() != '_') {
+      name += '_';
+    }
   }
   if (name.ends_with('_')) name.pop_back();
   if (book.dim() > 0) name += fmt::format("_d{}", book.dim());

@@ -16,7 +16,8 @@ struct FloatTables {
 };
 FloatTables float_tables(const Codebook& book);
 
-/// "sphere_d128_b4", "gaussian_b4": the identifier that the exported tables carry.
+/// "sphere_d128_b4", "gaussian_b4", "gaussian_m1_0p5_on_m2_inf_b4": the identifier that the exported tables carry. In a
+/// number m stands for minus and p for the point, so that laws of different parameters have different names.
 std::string export_name(const Codebook& book);
 
 /// Source text, complete files. Every value reads back to the same bits.
