@@ -178,7 +178,10 @@ Run add_codebook(CLI::App& app) {
       .one_of({"table", "json", "csv", "npy", "c", "cuda", "rust"})
       .show_default();
   command.add("--out", options->out, "write there instead of standard output").type("FILE");
-  command.add("--grid", options->grid, "best levels on an integer grid instead: int8 or int7, with their scale")
+  command
+      .add("--grid", options->grid,
+           "best levels on an integer grid instead: int8 or int7, with their scale; a table, takes no --format or "
+           "--json")
       .type("NAME")
       .one_of({"int8", "int7"});
   command.add("--check", options->check, "prove these codebook files, or all of a folder, again").type("PATH");

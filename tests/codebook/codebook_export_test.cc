@@ -87,6 +87,14 @@ TEST(CodebookExport, NoTableIsEmpty) {
   EXPECT_EQ(to_c_header(book).find("boundaries["), std::string::npos);
   EXPECT_EQ(to_rust(book).find("BOUNDARIES:"), std::string::npos);
   EXPECT_EQ(to_csv(book), "level,centroid,upper_boundary\n0,0,\n");
+  // One code: the encoder reads its argument for -Wunused-parameter alone.
+  EXPECT_NE(to_cuda_header(book).find("encode(float x) {\n  unsigned code = 0;\n  (void)x;\n  return code;"),
+            std::string::npos);
+}
+
+TEST(CodebookExport, OnlyTheSphereHasADimension) {
+  EXPECT_NE(to_c_header(sphere_codebook(8, 2)).find("density sphere, dim 8, bits 2."), std::string::npos);
+  EXPECT_NE(to_c_header(gaussian_codebook(2)).find("density gaussian, bits 2."), std::string::npos);
 }
 
 }  // namespace

@@ -136,6 +136,7 @@ std::string to_cuda_header(const Codebook& book) {
   text += fmt::format(
       "\n__device__ __forceinline__ float {0}_decode(unsigned code) {{ return {0}_centroids[code]; }}\n", name);
   text += fmt::format("\n__device__ __forceinline__ unsigned {0}_encode(float x) {{\n  unsigned code = 0;\n", name);
+  if (book.bits() == 0) text += "  (void)x;\n";
   if (book.bits() > 0) {
     // Binary search: after the step of size s, the code is right in all bits from s on.
     text += fmt::format(
