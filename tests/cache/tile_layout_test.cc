@@ -78,7 +78,8 @@ TEST(TileLayout, CodesComeBackForEveryWidthAndLength) {
           for (int i = 0; i < bits; ++i) {
             const TileLayout::BitPlace at = TileLayout::place(bits, j, i);
             const auto byte = std::to_integer<unsigned>(tile[at.row * TileLayout::kRowBytes + 4 * lane + at.bit / 8]);
-            ASSERT_EQ(byte >> at.bit % 8 & 1U, rows[lane][j] >> i & 1U) << "bits " << bits << " d " << d << ' ' << j;
+            ASSERT_EQ(byte >> at.bit % 8 & 1U, unsigned{rows[lane][j]} >> i & 1U)
+                << "bits " << bits << " d " << d << ' ' << j;
           }
         }
       }
