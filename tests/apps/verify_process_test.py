@@ -72,7 +72,7 @@ def main():
             print("no mpirun: ranks not tried")
             return
         # Open MPI never frees what it allocates at start; under the leak sanitizer that is no finding of ours.
-        os.environ["ASAN_OPTIONS"] = "detect_leaks=0"
+        ENVIRONMENT["ASAN_OPTIONS"] = "detect_leaks=0"
         for ranks in (1, 2, 4):
             prefix = [mpirun, "--oversubscribe", "-n", str(ranks)]
             if run(prefix, orthant, folder / f"ranks{ranks}.json", "--threads", "1") != want:
