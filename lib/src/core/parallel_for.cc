@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "orthant/core/error.h"
 
@@ -40,6 +41,30 @@ class FirstFailure {
   std::exception_ptr error_;
 };
 
+#ifdef __SANITIZE_THREAD__
+// The scheduler's library is not instrumented, and ThreadSanitizer takes its hand-overs for races: plain threads then.
+template <class Body>
+void spread(std::size_t n, int width, const Body& body) {
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < n; i = next++) body(i);
+  };
+  std::vector<std::jthread> workers;
+  for (int t = 1; t < width; ++t) workers.emplace_back(work);
+  work();
+}
+#else
+template <class Body>
+void spread(std::size_t n, int width, const Body& body) {
+  // Without leave for more threads than processors, the scheduler would run fewer and say so on stderr.
+  using Control = oneapi::tbb::global_control;
+  std::optional<Control> leave;
+  if (width > default_threads()) leave.emplace(Control::max_allowed_parallelism, static_cast<std::size_t>(width));
+  oneapi::tbb::task_arena arena(width);
+  arena.execute([&] { oneapi::tbb::parallel_for(std::size_t{0}, n, body); });
+}
+#endif
+
 }  // namespace
 
 void parallel_for_erased(std::size_t n, int threads, void* body, void (*call)(void* body, std::size_t i)) {
@@ -58,21 +83,7 @@ void parallel_for_erased(std::size_t n, int threads, void* body, void (*call)(vo
   if (width == 1 || n <= 1) {
     for (std::size_t i = 0; i < n; ++i) guarded(i);
   } else {
-    // The scheduler's library is not instrumented: the fence makes its hand-overs visible to ThreadSanitizer.
-    std::atomic<std::size_t> fence{0};
-    // Without leave for more threads than processors, the scheduler would run fewer and say so on stderr.
-    using Control = oneapi::tbb::global_control;
-    std::optional<Control> leave;
-    if (width > default_threads()) leave.emplace(Control::max_allowed_parallelism, static_cast<std::size_t>(width));
-    oneapi::tbb::task_arena arena(width);
-    arena.execute([&] {
-      oneapi::tbb::parallel_for(std::size_t{0}, n, [&](std::size_t i) {
-        fence.fetch_add(1, std::memory_order_acq_rel);
-        guarded(i);
-        fence.fetch_add(1, std::memory_order_acq_rel);
-      });
-    });
-    fence.load(std::memory_order_acquire);
+    spread(n, width, guarded);
   }
   failure.rethrow();
 }
