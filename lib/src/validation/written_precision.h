@@ -12,8 +12,8 @@ struct WrittenPrecision {
   std::vector<double> half_units;
 };
 
-/// Tries decimals and significant digits from 2 on, bfloat16, half and single precision; double precision holds everything.
-/// Values must be finite.
+/// Tries decimals and significant digits from 2 on, bfloat16, half and single precision; double precision holds
+/// everything. Values must be finite.
 WrittenPrecision written_precision(std::span<const double> values);
 
 }  // namespace orthant::validation
