@@ -117,14 +117,8 @@ void add_mse_studies(const ClaimOptions& options, std::vector<Study>& studies) {
     claim.exact = m.distortion;
     const auto add = [&](const std::string& id, const std::string& statement, Form form, Relation relation,
                          double target, std::vector<std::size_t> channels, double margin = 0) {
-      claim.id = case_id("mse." + id, b);
-      claim.statement = statement + ", " + bits;
-      claim.form = form;
-      claim.relation = relation;
-      claim.target = target;
-      claim.channels = std::move(channels);
-      claim.margin = margin;
-      study.claims.push_back(claim);
+      add_claim(study, claim, case_id("mse." + id, b), statement + ", " + bits, form, relation, target, margin,
+                std::move(channels));
     };
     claim.valid_for = "d >= 2, every x, Haar rotations";
     add("distortion", "E|x - x_hat|^2 = d C(f_d, b)", Form::kExact, Relation::kEquals, m.distortion, {at.mean_again()},

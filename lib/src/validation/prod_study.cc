@@ -53,14 +53,9 @@ void add_prod_studies(const ClaimOptions& options, std::vector<Study>& studies) 
       claim.valid_for = "every x and y, Haar rotation, " + sketch + " sketch";
       const auto add = [&](const std::string& id, const std::string& statement, Form form, Relation relation,
                            double target, double margin, std::vector<std::size_t> channels) {
-        claim.id = case_id("prod." + sketch + '.' + id, b);
-        claim.statement = statement + ", " + sketch + ", b = " + std::to_string(b);
-        claim.form = form;
-        claim.relation = relation;
-        claim.target = target;
-        claim.margin = margin;
-        claim.channels = std::move(channels);
-        study.claims.push_back(claim);
+        add_claim(study, claim, case_id("prod." + sketch + '.' + id, b),
+                  statement + ", " + sketch + ", b = " + std::to_string(b), form, relation, target, margin,
+                  std::move(channels));
       };
       claim.source = std::string(kTurboQuant) + ", Theorem 2";
       claim.exact = 0;

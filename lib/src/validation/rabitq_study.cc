@@ -58,14 +58,7 @@ Study one_bit(const ClaimOptions& options) {
   claim.valid_for = "d >= 2, every o and q, Haar rotation";
   const auto add = [&](const std::string& id, const std::string& statement, Form form, Relation relation, double target,
                        double margin, std::size_t channel) {
-    claim.id = "rabitq." + id;
-    claim.statement = statement;
-    claim.form = form;
-    claim.relation = relation;
-    claim.target = target;
-    claim.margin = margin;
-    claim.channels = {channel};
-    study.claims.push_back(claim);
+    add_claim(study, claim, "rabitq." + id, statement, form, relation, target, margin, {channel});
   };
   const double variance = std::numbers::pi / 2 - 1;
   claim.exact = 0;
@@ -95,14 +88,8 @@ Study more_bits(const ClaimOptions& options, int b) {
   claim.valid_for = "d >= 2, every o and q, Haar rotation";
   const auto add = [&](const std::string& id, const std::string& statement, Form form, Relation relation, double target,
                        double margin, std::size_t channel) {
-    claim.id = case_id("rabitq." + id, b);
-    claim.statement = statement + ", b = " + std::to_string(b);
-    claim.form = form;
-    claim.relation = relation;
-    claim.target = target;
-    claim.margin = margin;
-    claim.channels = {channel};
-    study.claims.push_back(claim);
+    add_claim(study, claim, case_id("rabitq." + id, b), statement + ", b = " + std::to_string(b), form, relation,
+              target, margin, {channel});
   };
   claim.source = kMultiBitRabitq;
   claim.exact = 0;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "orthant/validation/claims.h"
@@ -15,6 +16,19 @@ inline constexpr const char* kRabitq = "RaBitQ, arXiv 2405.12497";
 inline constexpr const char* kEden = "EDEN, ICML 2022; a note on TurboQuant, arXiv 2604.18555";
 
 inline std::string case_id(const std::string& statement, int bits) { return statement + ".b" + std::to_string(bits); }
+
+/// Appends a claim to its study: `common` (source, validity, exact value) with what is its own.
+inline void add_claim(Study& study, Claim common, std::string id, std::string statement, Form form, Relation relation,
+                      double target, double margin, std::vector<std::size_t> channels) {
+  common.id = std::move(id);
+  common.statement = std::move(statement);
+  common.form = form;
+  common.relation = relation;
+  common.target = target;
+  common.margin = margin;
+  common.channels = std::move(channels);
+  study.claims.push_back(std::move(common));
+}
 
 /// A channel whose law is known well enough to plan for: enclosed without a known range.
 inline Channel asymptotic(std::string name, double plan_trials) {
