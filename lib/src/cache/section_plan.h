@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/cpu_features.h"
 #include "kernels/kernel_table.h"
 #include "kernels/level_grid.h"
 #include "orthant/cache/cache_options.h"
@@ -15,9 +16,10 @@
 
 namespace orthant::cache {
 
-/// How far ahead kernels fetch the tiles of a cache of so many bytes: measured, 8 KiB serve every width; nothing
-/// when they stay in the second-level cache.
-constexpr std::size_t prefetch_distance(std::size_t bytes) { return bytes > (std::size_t{3} << 18) ? 8192 : 0; }
+/// How far ahead kernels fetch the tiles of a cache of so many bytes: nothing when they stay in the second-level cache.
+inline std::size_t prefetch_distance(std::size_t bytes) {
+  return bytes > (std::size_t{3} << 18) ? kernels::streaming_prefetch_bytes() : 0;
+}
 
 struct SectionPart {
   kernels::Section section;
