@@ -143,6 +143,40 @@ TEST(MatchedKeyCache, ScoresAreThoseOfTheDecodedKeys) {
   }
 }
 
+// Queries of many tiles are made ready together; scores are the same bits as tile by tile.
+TEST(MatchedKeyCache, ManyTilesScoreAsOneByOne) {
+  constexpr std::size_t kTile = 64;
+  constexpr std::size_t kKeys = 70 * kTile + 9;
+  for (const Match match : {Match::kDiagonal, Match::kNone, Match::kFull}) {
+    const auto coder = make_coder({kTile, false, false, match});
+    MatchedKeyCache cache(coder);
+    const Matrix<float> keys = random_rows(kKeys, 11);
+    Workspace append_work(cache.append_workspace_bytes());
+    cache.append(keys.view(), append_work);
+    for (const std::size_t h : {std::size_t{1}, std::size_t{3}, std::size_t{9}, std::size_t{70}}) {
+      const Matrix<float> queries = random_rows(h, 12);
+      Matrix<float> scores(h, kKeys);
+      Workspace work(cache.workspace_bytes(h));
+      cache.scores(queries.view(), 0.5F, scores.view(), work);
+      EXPECT_EQ(work.used(), 0U);
+      Workspace tile_work(coder->workspace_bytes(h) + cache.codes().workspace_bytes(h) +
+                          Workspace::bytes_for<float>(h * kDim));
+      Matrix<float> p(h, kDim);
+      std::vector<float> phases(kDim);
+      Matrix<float> terms(h, 1);
+      for (std::size_t first = 0; first < kKeys; first += kTile) {
+        coder->frame().rope().phases(-static_cast<double>(first), phases);
+        coder->transform_queries(queries.view(), phases, p.view(), {terms.data(), h}, tile_work);
+        for (std::size_t q = 0; q < h; ++q) terms(q, 0) *= 0.5F;
+        Matrix<float> of_tile(h, std::min(kTile, kKeys - first));
+        cache.codes().scores(p.view(), 0.5F, first, of_tile.view(), tile_work, terms.view());
+        for (std::size_t q = 0; q < h; ++q)
+          for (std::size_t i = 0; i < of_tile.cols(); ++i) ASSERT_EQ(scores(q, first + i), of_tile(q, i));
+      }
+    }
+  }
+}
+
 TEST(MatchedKeyCache, ExactWindowsAreExact) {
   const Setting setting{64, false, false};
   MatchedKeyCache cache(make_coder(setting), {.first_exact = 4, .last_exact = 8});

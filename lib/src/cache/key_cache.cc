@@ -12,7 +12,6 @@
 #include "kernels/kernel_table.h"
 #include "orthant/core/error.h"
 #include "orthant/core/half.h"
-#include "transform/wide_loops.h"
 
 namespace orthant::cache {
 namespace {
@@ -143,19 +142,59 @@ void KeyCache::decode(std::size_t first, MatrixView<float> keys) const {
   }
 }
 
-std::size_t KeyCache::workspace_bytes(std::size_t queries) const {
-  const std::size_t batch = plan_->batch(queries);
-  return Workspace::bytes_for<std::byte>(plan_->query_bytes(batch)) + Workspace::bytes_for<float>(batch * kLanes);
+std::size_t KeyCache::prepared_bytes(std::size_t heads) const {
+  std::size_t bytes = 0;
+  for (std::size_t head = 0, batch = 0; head < heads; head += batch) {
+    batch = plan_->batch(heads - head);
+    bytes += plan_->query_bytes(batch);
+  }
+  return bytes;
 }
 
-void KeyCache::score_batch(const MatrixView<const float>& queries, float scale, std::size_t first,
-                           const MatrixView<float>& scores, Workspace& work, bool accumulate) const {
-  const std::size_t batch = queries.rows();
-  const std::size_t n = scores.cols();
-  const Workspace::Scope scope(work);
-  const std::span<std::byte> prepared = work.take<std::byte>(plan_->query_bytes(batch));
-  plan_->prepare(queries, scale, prepared);
+std::size_t KeyCache::workspace_bytes(std::size_t queries) const { return workspace_bytes(queries, 1); }
 
+std::size_t KeyCache::workspace_bytes(std::size_t queries, std::size_t runs) const {
+  return Workspace::bytes_for<std::byte>(runs * prepared_bytes(queries)) +
+         Workspace::bytes_for<float>(plan_->batch(queries) * kLanes);
+}
+
+void KeyCache::prepare_runs(const Runs& runs, const MatrixView<const float>& queries, float scale,
+                            const MatrixView<const float>& terms, std::span<std::byte> prepared) const {
+  const std::size_t bytes = prepared.size() / runs.count;
+  std::size_t at = 0;
+  for (std::size_t head = 0, batch = 0; head < runs.heads; head += batch) {
+    batch = plan_->batch(runs.heads - head);
+    const std::size_t rows = queries.rows() - head;
+    plan_->prepare({.queries = queries.middle_rows(head, rows),
+                    .terms = terms.rows() > 0 ? terms.middle_rows(head, rows) : MatrixView<const float>(),
+                    .count = runs.count,
+                    .rows = runs.heads,
+                    .batch = batch,
+                    .scale = scale},
+                   prepared.data() + at, bytes);
+    if (head + batch < runs.heads) at += plan_->query_bytes(batch);
+  }
+}
+
+void KeyCache::score_runs(std::span<const std::byte> prepared, const Runs& runs, std::size_t first,
+                          const MatrixView<float>& scores, Workspace& work, bool accumulate) const {
+  const std::size_t bytes = prepared.size() / runs.count;
+  for (std::size_t r = 0; r < runs.count; ++r) {
+    const std::size_t begin = r * runs.keys;
+    std::size_t at = r * bytes;
+    const MatrixView<float> of_run = scores.middle_cols(begin, std::min(runs.keys, scores.cols() - begin));
+    for (std::size_t head = 0, batch = 0; head < runs.heads; head += batch) {
+      batch = plan_->batch(runs.heads - head);
+      score_tiles(prepared.subspan(at), first + begin, of_run.middle_rows(head, batch), work, accumulate);
+      if (head + batch < runs.heads) at += plan_->query_bytes(batch);
+    }
+  }
+}
+
+void KeyCache::score_tiles(std::span<const std::byte> prepared, std::size_t first, const MatrixView<float>& scores,
+                           Workspace& work, bool accumulate) const {
+  const std::size_t batch = scores.rows();
+  const std::size_t n = scores.cols();
   const std::size_t tile_bytes = layout_.tile_bytes();
   const std::byte* const tiles = tiles_.data() + first / kLanes * tile_bytes;
   // By the size of the cache, not of this run: a cache scored tile by tile is read from memory all the same.
@@ -170,6 +209,7 @@ void KeyCache::score_batch(const MatrixView<const float>& queries, float scale, 
   const std::size_t rest = n % kLanes;
   if (rest == 0) return;
   // Kernels write whole tiles: the last one goes by way of the workspace.
+  const Workspace::Scope scope(work);
   const std::span<float> last = work.take<float>(batch * kLanes);
   const MatrixView<float> tail = scores.middle_cols(whole * kLanes, rest);
   for (std::size_t h = 0; h < batch && accumulate; ++h) {
@@ -209,29 +249,13 @@ void KeyCache::scores(MatrixView<const float> queries, float scale, std::size_t 
   }
   require_finite(kWhere, "query", queries);
   if (!std::isfinite(scale)) throw_invalid_argument(kWhere, "scale", std::to_string(scale), "a finite value");
-  scores_of_checked(queries, scale, first, scores, work, terms);
-}
-
-void KeyCache::scores_of_checked(const MatrixView<const float>& queries, float scale, std::size_t first,
-                                 const MatrixView<float>& scores, Workspace& work,
-                                 const MatrixView<const float>& terms) const {
-  const bool has_terms = terms.rows() > 0;
-  for (std::size_t h = 0; h < terms.rows(); ++h) {
-    if (terms.cols() == 1) {
-      transform::wide_loops().fill(scores.row(h).data(), scores.cols(), terms(h, 0));
-    } else {
-      std::ranges::copy(terms.row(h), scores.row(h).begin());
-    }
-  }
-  std::size_t batch = 0;
-  for (std::size_t h = 0; h < queries.rows(); h += batch) {
-    batch = plan_->batch(queries.rows() - h);
-    if (batch == queries.rows()) {
-      score_batch(queries, scale, first, scores, work, has_terms);
-    } else {
-      score_batch(queries.middle_rows(h, batch), scale, first, scores.middle_rows(h, batch), work, has_terms);
-    }
-  }
+  const bool term_each = terms.cols() > 1;
+  for (std::size_t h = 0; h < terms.rows() && term_each; ++h) std::ranges::copy(terms.row(h), scores.row(h).begin());
+  const Workspace::Scope scope(work);
+  const std::span<std::byte> prepared = work.take<std::byte>(prepared_bytes(queries.rows()));
+  const Runs runs{1, scores.cols(), queries.rows()};
+  prepare_runs(runs, queries, scale, term_each ? MatrixView<const float>() : terms, prepared);
+  score_runs(prepared, runs, first, scores, work, term_each);
   if (windows_.any()) score_windows(queries, scale, first, scores, terms);
 }
 

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
 #include "core/gemm.h"
 #include "orthant/core/error.h"
+#include "orthant/transform/fast_rotation.h"
 #include "orthant/transform/matched_transform.h"
 #include "transform/wide_loops.h"
 
@@ -14,6 +16,19 @@ namespace orthant::cache {
 namespace {
 
 constexpr std::size_t kBlockRows = 64;
+
+/// Tiles of the frame whose queries are made ready before the first of them is scored: the cache's stream of tiles is
+/// broken off once for all of them.
+constexpr std::size_t kRowsReady = 64;
+/// Of them, how many rows are transformed together: enough to hide what each waits for, few enough that their floats
+/// stay in the first-level cache.
+constexpr std::size_t kRowsTogether = 16;
+/// Floats between their rows: phases as far apart as the rows would wait for stores to the same place in a page.
+constexpr std::size_t kGap = 16;
+
+std::size_t tiles_for(std::size_t rows, std::size_t queries) {
+  return std::max<std::size_t>(1, rows / std::max<std::size_t>(1, queries));
+}
 
 /// 1 / A_jj when one pass over a query can turn and scale it, else nothing.
 std::vector<float> scales_of(const transform::Rope& rope, const transform::Transform* map) {
@@ -23,6 +38,19 @@ std::vector<float> scales_of(const transform::Rope& rope, const transform::Trans
   if (matched == nullptr) return {};
   const std::span<const float> scales = matched->query_scales();
   return {scales.begin(), scales.end()};
+}
+
+/// scale_j S_jj / sqrt(d) when one segment is rotated by H S / sqrt(d), else nothing.
+std::vector<float> signed_scales_of(std::span<const float> scales,
+                                    const std::vector<MatchedKeyCoder::Segment>& segments) {
+  if (scales.empty() || segments.size() != 1) return {};
+  const auto* const rotation = dynamic_cast<const transform::FastRotation*>(&segments.front().coder->rotation());
+  if (rotation == nullptr || rotation->single_round_signs().empty()) return {};
+  std::vector<float> result(scales.begin(), scales.end());
+  const double norm = std::sqrt(static_cast<double>(result.size()));
+  for (std::size_t j = 0; j < result.size(); ++j)
+    result[j] = static_cast<float>(double{result[j]} * double{rotation->single_round_signs()[j]} / norm);
+  return result;
 }
 
 }  // namespace
@@ -45,12 +73,9 @@ MatchedKeyCoder::MatchedKeyCoder(transform::KeyFrame frame, std::vector<float> m
   if (tile % TileLayout::kLanes != 0)
     throw_invalid_argument("MatchedKeyCoder", "tile of the frame", std::to_string(tile), "0 or a multiple of 64");
   query_scales_ = scales_of(frame_.rope(), map_.get());
-  scaled_mean_.resize(query_scales_.size());
+  signed_scales_ = signed_scales_of(query_scales_, segments_);
   reach_ = std::sqrt(transform::wide_loops().dot(mean_.data(), mean_.data(), dim()));
-  for (std::size_t j = 0; j < scaled_mean_.size(); ++j) {
-    scaled_mean_[j] = mean_[j] / query_scales_[j];
-    reach_ = std::max(reach_, query_scales_[j]);
-  }
+  for (const float scale : query_scales_) reach_ = std::max(reach_, scale);
 }
 
 RowFormat MatchedKeyCoder::format() const {
@@ -133,18 +158,28 @@ void MatchedKeyCoder::transform_queries(MatrixView<const float> framed, MatrixVi
 void MatchedKeyCoder::transform_queries(const MatrixView<const float>& queries, std::span<const float> phases,
                                         const MatrixView<float>& p, std::span<float> means, Workspace& work) const {
   const transform::WideLoops& loops = transform::wide_loops();
+  const std::size_t h = queries.rows();
+  const std::size_t pairs = frame_.rope().frequencies().size();
+  const std::size_t tiles = h == 0 ? 0 : p.rows() / h;
   if (query_scales_.empty()) {
     const Workspace::Scope scope(work);
-    const MatrixView<float> framed(work.take<float>(queries.rows() * dim()).data(), queries.rows(), dim());
-    frame_.rope().turn(queries, phases, framed);
-    for (std::size_t q = 0; q < queries.rows(); ++q) means[q] = loops.dot(framed.row(q).data(), mean_.data(), dim());
+    const MatrixView<float> framed(work.take<float>(p.rows() * dim()).data(), p.rows(), dim());
+    for (std::size_t t = 0; t < tiles; ++t)
+      frame_.rope().turn(queries, phases.subspan(t * 2 * pairs, 2 * pairs), framed.middle_rows(t * h, h));
+    for (std::size_t i = 0; i < p.rows(); ++i) means[i] = loops.dot(framed.row(i).data(), mean_.data(), dim());
     return transform_queries(framed, p, work);
   }
-  const std::size_t pairs = dim() / 2;
-  for (std::size_t q = 0; q < queries.rows(); ++q) {
-    means[q] = loops.turn_and_scale(queries.row(q).data(), pairs, phases.data(), phases.data() + pairs,
-                                    query_scales_.data(), scaled_mean_.data(), p.row(q).data());
+  const std::vector<float>& scales = signed_scales_.empty() ? query_scales_ : signed_scales_;
+  for (std::size_t q = 0; q < h; ++q) {
+    loops.turn_and_scale(queries.row(q).data(), pairs, scales.data(), mean_.data(),
+                         {.count = tiles,
+                          .phases = phases.data(),
+                          .out = p.row(q).data(),
+                          .out_stride = h * p.stride(),
+                          .sums = means.data() + q,
+                          .sum_stride = h});
   }
+  if (!signed_scales_.empty()) return loops.butterflies(p.data(), dim(), p.rows(), p.stride());
   rotate_queries(p, work);
 }
 
@@ -217,10 +252,12 @@ void MatchedKeyCache::append(MatrixView<const float> keys, Workspace& work) {
 
 std::size_t MatchedKeyCache::workspace_bytes(std::size_t queries) const {
   const std::size_t d = coder_->dim();
-  const std::size_t terms = coder_->frame().rotating() ? std::max(turned_means_.rows(), kBlockRows) : 1;
-  return 3 * Workspace::bytes_for<float>(queries * d) + Workspace::bytes_for<float>(queries * terms) +
+  const std::size_t tiles = tiles_for(kRowsTogether, queries);
+  const std::size_t terms = coder_->frame().rotating() ? std::max(turned_means_.rows(), kBlockRows) : tiles;
+  return 2 * Workspace::bytes_for<float>(tiles * queries * (d + kGap)) + Workspace::bytes_for<float>(queries * terms) +
          Workspace::bytes_for<float>(std::max(d, queries)) +
-         std::max(coder_->workspace_bytes(queries), keys_.workspace_bytes(queries));
+         std::max(coder_->workspace_bytes(tiles * queries), keys_.workspace_bytes(queries)) +
+         keys_.workspace_bytes(queries, tiles_for(kRowsReady, queries));
 }
 
 void MatchedKeyCache::scores(MatrixView<const float> queries, float scale, MatrixView<float> scores,
@@ -228,31 +265,59 @@ void MatchedKeyCache::scores(MatrixView<const float> queries, float scale, Matri
   require_size("MatchedKeyCache::scores", "columns of the queries", queries.cols(), coder_->dim());
   require_size("MatchedKeyCache::scores", "rows of the scores", scores.rows(), queries.rows());
   require_size("MatchedKeyCache::scores", "columns of the scores", scores.cols(), size());
+  if (queries.rows() == 0) return;
   if (coder_->frame().rotating()) return scores_with_rotating_mean(queries, scale, scores, work);
+  if (coder_->frame().alignment().tile == 0) return scores_of_one_run(queries, scale, scores, work);
+  if (!keeps_exact_ && std::isfinite(scale) && coder_->transforms_stay_finite(queries))
+    return scores_of_runs(queries, scale, scores, work);
+  const std::size_t tile = coder_->frame().alignment().tile;
+  const Workspace::Scope scope(work);
+  const MatrixView<float> p(work.take<float>(queries.rows() * coder_->dim()).data(), queries.rows(), coder_->dim());
+  const std::span<float> terms = work.take<float>(queries.rows());
+  for (std::size_t first = 0; first < size(); first += tile) {
+    coder_->transform_queries(queries, phases_of(first / tile, 1), p, terms, work);
+    for (float& term : terms) term *= scale;
+    keys_.scores(p, scale, first, scores.middle_cols(first, std::min(tile, size() - first)), work,
+                 MatrixView<const float>(terms.data(), terms.size(), 1));
+  }
+}
+
+void MatchedKeyCache::scores_of_one_run(const MatrixView<const float>& queries, float scale,
+                                        const MatrixView<float>& scores, Workspace& work) const {
+  const Workspace::Scope scope(work);
+  const MatrixView<float> p(work.take<float>(queries.rows() * coder_->dim()).data(), queries.rows(), coder_->dim());
+  const std::span<float> terms = work.take<float>(queries.rows());
+  for (std::size_t q = 0; q < queries.rows(); ++q)
+    terms[q] = scale * transform::wide_loops().dot(queries.row(q).data(), coder_->mean().data(), coder_->dim());
+  coder_->transform_queries(queries, p, work);
+  keys_.scores(p, scale, 0, scores, work, MatrixView<const float>(terms.data(), terms.size(), 1));
+}
+
+void MatchedKeyCache::scores_of_runs(const MatrixView<const float>& queries, float scale,
+                                     const MatrixView<float>& scores, Workspace& work) const {
   const std::size_t h = queries.rows();
   const std::size_t d = coder_->dim();
-  const Workspace::Scope scope(work);
-  const MatrixView<float> p(work.take<float>(h * d).data(), h, d);
-  const std::span<float> terms = work.take<float>(h);
-  const MatrixView<const float> mean_terms(terms.data(), h, 1);
   const std::size_t tile = coder_->frame().alignment().tile;
-  const std::size_t run = tile != 0 ? tile : std::max<std::size_t>(size(), 1);
-  const bool finite = std::isfinite(scale) && coder_->transforms_stay_finite(queries);
-  for (std::size_t index = 0, first = 0; first < size(); ++index, first += run) {
-    if (tile != 0) {
-      coder_->transform_queries(queries, phases_of(index), p, terms, work);
-    } else {
-      for (std::size_t q = 0; q < h; ++q)
-        terms[q] = transform::wide_loops().dot(queries.row(q).data(), coder_->mean().data(), d);
-      coder_->transform_queries(queries, p, work);
+  const std::size_t tiles = (size() + tile - 1) / tile;
+  const std::size_t ready = tiles_for(kRowsReady, h);
+  const std::size_t together = tiles_for(kRowsTogether, h);
+  const std::size_t bytes = keys_.prepared_bytes(h);
+  const Workspace::Scope scope(work);
+  const MatrixView<float> p(work.take<float>(together * h * (d + kGap)).data(), together * h, d, d + kGap);
+  const std::span<float> terms = work.take<float>(together * h);
+  const std::span<std::byte> prepared = work.take<std::byte>(ready * bytes);
+  for (std::size_t first = 0; first < tiles; first += ready) {
+    const std::size_t end = std::min(first + ready, tiles);
+    for (std::size_t t = first; t < end; t += together) {
+      const std::size_t n = std::min(together, end - t);
+      coder_->transform_queries(queries, phases_of(t, n), p.middle_rows(0, n * h), terms.first(n * h), work);
+      for (float& term : terms.first(n * h)) term *= scale;
+      keys_.prepare_runs({n, tile, h}, p.middle_rows(0, n * h), scale, MatrixView<const float>(terms.data(), n * h, 1),
+                         prepared.subspan((t - first) * bytes, n * bytes));
     }
-    for (float& term : terms) term *= scale;
-    const MatrixView<float> part = scores.middle_cols(first, std::min(run, size() - first));
-    if (finite) {
-      keys_.scores_of_checked(p, scale, first, part, work, mean_terms);
-    } else {
-      keys_.scores(p, scale, first, part, work, mean_terms);
-    }
+    const std::size_t begin = first * tile;
+    keys_.score_runs(prepared.first((end - first) * bytes), {end - first, tile, h}, begin,
+                     scores.middle_cols(begin, std::min(end * tile, size()) - begin), work, false);
   }
 }
 
@@ -275,7 +340,7 @@ void MatchedKeyCache::scores_with_rotating_mean(MatrixView<const float> queries,
     const std::size_t n = std::min(run, size() - first);
     const MatrixView<float> run_terms = terms.middle_cols(0, n);
     if (tile != 0) {
-      coder_->frame().rope().turn(queries, phases_of(first / tile), framed);
+      coder_->frame().rope().turn(queries, phases_of(first / tile, 1), framed);
       coder_->transform_queries(framed, p, work);
       multiply_transposed(framed, turned_means_.view().middle_rows(0, n), run_terms);
     } else {
@@ -290,9 +355,9 @@ void MatchedKeyCache::scores_with_rotating_mean(MatrixView<const float> queries,
   }
 }
 
-std::span<const float> MatchedKeyCache::phases_of(std::size_t tile) const {
+std::span<const float> MatchedKeyCache::phases_of(std::size_t tile, std::size_t count) const {
   const std::size_t width = 2 * coder_->frame().rope().frequencies().size();
-  return std::span(phases_).subspan(tile * width, width);
+  return std::span(phases_).subspan(tile * width, count * width);
 }
 
 }  // namespace orthant::cache

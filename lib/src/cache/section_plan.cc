@@ -105,20 +105,40 @@ std::size_t SectionPlan::query_bytes(std::size_t batch) const {
   return bytes;
 }
 
-void SectionPlan::prepare(const MatrixView<const float>& queries, float scale, std::span<std::byte> prepared) const {
-  std::byte* at = prepared.data();
+void SectionPlan::prepare(const Batches& batches, std::byte* prepared, std::size_t stride) const {
+  std::byte* at = prepared;
   for (const SectionPart& part : parts_) {
-    table_->prepare(part.section, {queries.data() + part.first, queries.stride(), queries.rows(), scale}, exact_, at);
-    at += kernels::query_bytes(part.section, table_->arithmetic, exact_, queries.rows());
+    table_->prepare(part.section,
+                    {.data = batches.queries.data() + part.first,
+                     .stride = batches.queries.stride(),
+                     .count = batches.batch,
+                     .scale = batches.scale,
+                     .batches = batches.count,
+                     .batch_stride = batches.rows * batches.queries.stride(),
+                     .prepared_stride = stride},
+                    exact_, at);
+    if (&part != &parts_.back()) at += kernels::query_bytes(part.section, table_->arithmetic, exact_, batches.batch);
+  }
+  if (batches.terms.rows() == 0) return;
+  // Scores of all sections are added up: the first one's header brings the terms.
+  for (std::size_t i = 0; i < batches.count; ++i) {
+    auto& header = *reinterpret_cast<kernels::QueryHeader*>(prepared + i * stride);
+    for (std::size_t q = 0; q < batches.batch; ++q) header.term[q] = batches.terms(i * batches.rows + q, 0);
   }
 }
 
-void SectionPlan::score(std::span<const std::byte> prepared, std::size_t batch, kernels::TileRun run) const {
+void SectionPlan::score(std::span<const std::byte> prepared, std::size_t batch, const kernels::TileRun& run) const {
+  const auto score_part = [&](const SectionPart& part, const std::byte* at, const kernels::TileRun& of_part) {
+    table_->find_scorer(part.section, exact_, batch)(part.section, at, of_part);
+  };
+  score_part(parts_.front(), prepared.data(), run);
+  if (parts_.size() == 1) return;
+  kernels::TileRun others = run;
+  others.accumulate = true;
   const std::byte* at = prepared.data();
-  for (const SectionPart& part : parts_) {
-    table_->find_scorer(part.section, exact_, batch)(part.section, at, run);
-    at += kernels::query_bytes(part.section, table_->arithmetic, exact_, batch);
-    run.accumulate = true;
+  for (std::size_t i = 1; i < parts_.size(); ++i) {
+    at += kernels::query_bytes(parts_[i - 1].section, table_->arithmetic, exact_, batch);
+    score_part(parts_[i], at, others);
   }
 }
 

@@ -50,10 +50,19 @@ class SectionPlan {
   std::size_t batch(std::size_t left) const;
   /// Bytes of all sections' prepared queries for a batch.
   std::size_t query_bytes(std::size_t batch) const;
-  /// queries: (batch, d); prepared: query_bytes(batch) bytes, 64-byte aligned.
-  void prepare(const MatrixView<const float>& queries, float scale, std::span<std::byte> prepared) const;
+  /// Batches of queries that follow each other `rows` apart, in `queries` and `terms` alike.
+  struct Batches {
+    MatrixView<const float> queries;  ///< (.., d)
+    MatrixView<const float> terms;    ///< empty or (.., 1), added to every score
+    std::size_t count;                ///< of batches
+    std::size_t rows;
+    std::size_t batch;  ///< queries in each
+    float scale;
+  };
+  /// prepared: query_bytes(batch) bytes for each batch, 64-byte aligned, `stride` from one to the next.
+  void prepare(const Batches& batches, std::byte* prepared, std::size_t stride) const;
   /// Scores of all sections together; run.accumulate adds to what is there.
-  void score(std::span<const std::byte> prepared, std::size_t batch, kernels::TileRun run) const;
+  void score(std::span<const std::byte> prepared, std::size_t batch, const kernels::TileRun& run) const;
   /// Weighted sums of all sections of a value cache: their lanes of totals follow each other, and so do their
   /// constants.
   void sum(std::size_t batch, kernels::ValueRun run) const;

@@ -7,8 +7,8 @@
 namespace orthant::kernels {
 namespace {
 
-// Read bandwidth reached at 1 to 4 bits with nothing and with 8 KiB fetched ahead (docs/performance.md): Zen 4 100 % and
-// 58 to 75 %, no distance is better; Zen 5 60 to 82 % and 90 % or more.
+// Read bandwidth reached at 1 to 4 bits with nothing and with 8 KiB fetched ahead (docs/performance.md): Zen 4 100 %
+// and 58 to 75 %, no distance is better; Zen 5 60 to 82 % and 90 % or more.
 bool fetches_streams_itself() {
 #if defined(__x86_64__)
   constexpr unsigned kZen3And4 = 0x19;

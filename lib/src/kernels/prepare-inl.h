@@ -9,8 +9,8 @@ struct Part {
   Vec::Float at[kPartVectors];
 };
 
-/// Coordinates first .. first + kPart of a query, scaled, zeros beyond its end.
-ORTHANT_INLINE Part load_part(const float* query, std::size_t dims, float scale, std::size_t first) {
+/// Coordinates first .. first + kPart of a query, zeros beyond its end.
+ORTHANT_INLINE Part load_part(const float* query, std::size_t dims, std::size_t first) {
   float padded[kPart];
   const float* from = query + first;
   if (dims - first < kPart) {
@@ -20,7 +20,7 @@ ORTHANT_INLINE Part load_part(const float* query, std::size_t dims, float scale,
   Part part;
   ORTHANT_UNROLL
   for (std::size_t v = 0; v < kPartVectors; ++v) {
-    part.at[v] = Vec::mul(Vec::load_float(from + v * Vec::kLanes), Vec::splat_float(scale));
+    part.at[v] = Vec::load_float(from + v * Vec::kLanes);
   }
   return part;
 }
@@ -39,24 +39,32 @@ ORTHANT_INLINE float sum_of_chains(Part part) {
   return lanes[0];
 }
 
-struct QuerySummary {
-  float largest;  ///< max_j |q_j|
-  float sum;
-};
+inline float largest_magnitude(const float* query, std::size_t dims) {
+  Vec::Float largest[kPartVectors];
+  for (std::size_t v = 0; v < kPartVectors; ++v) largest[v] = Vec::splat_float(0);
+  for (std::size_t first = 0; first < dims; first += kPart) {
+    const Part part = load_part(query, dims, first);
+    ORTHANT_UNROLL
+    for (std::size_t v = 0; v < kPartVectors; ++v) largest[v] = Vec::max(largest[v], Vec::magnitude(part.at[v]));
+  }
+  for (std::size_t v = 1; v < kPartVectors; ++v) largest[0] = Vec::max(largest[0], largest[v]);
+  return Vec::largest_lane(largest[0]);
+}
 
-inline QuerySummary summarise(const float* query, std::size_t dims, float scale) {
-  Vec::Float largest = Vec::splat_float(0);
+inline float sum_of(const float* query, std::size_t dims) {
   Part sums;
   for (std::size_t v = 0; v < kPartVectors; ++v) sums.at[v] = Vec::splat_float(0);
   for (std::size_t first = 0; first < dims; first += kPart) {
-    const Part part = load_part(query, dims, scale, first);
+    const Part part = load_part(query, dims, first);
     ORTHANT_UNROLL
-    for (std::size_t v = 0; v < kPartVectors; ++v) {
-      largest = Vec::max(largest, Vec::magnitude(part.at[v]));
-      sums.at[v] = Vec::add(sums.at[v], part.at[v]);
-    }
+    for (std::size_t v = 0; v < kPartVectors; ++v) sums.at[v] = Vec::add(sums.at[v], part.at[v]);
   }
-  return {Vec::largest_lane(largest), sum_of_chains(sums)};
+  return sum_of_chains(sums);
+}
+
+/// True when scores depend on the sum of a query.
+inline bool needs_sum(const Section& section) {
+  return section.offsets != kNone || section.bits == 0 || (section.bits != 16 && section.grid->centre != 0);
 }
 
 /// A query in one byte plane or two: value = round(q * 127 * base / largest) = high * base + low, base 1 for one plane.
@@ -83,12 +91,13 @@ struct QueryPlanes {
     Vec::store_bytes(high, h);
   }
 
-  /// Factors and seeds for levels of this grid.
-  ORTHANT_INLINE void finish(const LevelGrid& grid, float largest, QueryHeader& header, std::size_t q) const {
+  /// Factors and seeds for levels of this grid; scale: of the scores.
+  ORTHANT_INLINE void finish(const LevelGrid& grid, float largest, float scale, QueryHeader& header,
+                             std::size_t q) const {
     constexpr auto kBase = static_cast<float>(1 << (kPlanes == 2 ? kBaseBits : 0));
     const std::int32_t high_total = Vec::sum_of_lanes(high_sum);
     const std::int32_t low_total = Vec::sum_of_lanes(low_sum);
-    const float product = largest > 0 ? grid.step * (largest / top()) : 0.0F;
+    const float product = largest > 0 ? grid.step * (largest / top()) * scale : 0.0F;
     // Vec::dot takes levels less Vec::kLevelBias; the sums wanted are those of levels less zero, or of low planes as
     // is.
     const std::int32_t less = Vec::kLevelBias - grid.zero;
@@ -112,19 +121,23 @@ void prepare_planes(const Section& section, const QueryRows& queries, std::size_
   QueryPlanes<kPlanes, kBaseBits> planes(largest);
   const std::size_t groups = padded_groups(section.dims);
   for (std::size_t g = 0; g < groups; g += kPart / 4) {
-    const Part part = load_part(queries.data + q * queries.stride, section.dims, queries.scale, 4 * g);
+    const Part part = load_part(queries.data + q * queries.stride, section.dims, 4 * g);
     std::byte bytes[kPlanes][kPart];
+    // One plane of one query lies there as it is; by way of `bytes` a load would wait for two stores.
+    const bool in_place = kPlanes == 1 && queries.count == 1;
+    std::byte* const high = in_place ? data + 4 * g : bytes[0];
     ORTHANT_UNROLL
     for (std::size_t v = 0; v < kPartVectors; ++v) {
-      planes.split(part.at[v], bytes[0] + v * Vec::kLanes, bytes[kPlanes - 1] + v * Vec::kLanes);
+      planes.split(part.at[v], high + v * Vec::kLanes, bytes[kPlanes - 1] + v * Vec::kLanes);
     }
+    if (in_place) continue;
     for (std::size_t i = 0; i < kPart / 4; ++i) {
       for (std::size_t p = 0; p < kPlanes; ++p) {
         std::memcpy(data + (((g + i) * kPlanes + p) * queries.count + q) * 4, bytes[p] + 4 * i, 4);
       }
     }
   }
-  planes.finish(*section.grid, largest, header, q);
+  planes.finish(*section.grid, largest, queries.scale, header, q);
 }
 
 inline constexpr int kBaseBits = Vec::kArithmetic == Arithmetic::kNarrow ? 7 : 8;  // log2 of LevelGrid::base
@@ -147,7 +160,7 @@ template <std::size_t kCodes>
 float largest_nibble(const Section& section, const QueryRows& queries, std::size_t q) {
   float largest[4] = {};
   for (std::size_t first = 0; first < 4 * padded_groups(section.dims); first += kPart) {
-    const Part part = load_part(queries.data + q * queries.stride, section.dims, queries.scale, first);
+    const Part part = load_part(queries.data + q * queries.stride, section.dims, first);
     float magnitude[kPart];
     ORTHANT_UNROLL
     for (std::size_t v = 0; v < kPartVectors; ++v) {
@@ -176,7 +189,7 @@ void prepare_tables(const Section& section, const QueryRows& queries, std::size_
   const Vec::Float inverse = Vec::splat_float(reach > 0 ? kTop / reach : 0.0F);
   const std::size_t groups = padded_groups(section.dims);
   for (std::size_t g = 0; g < groups; g += kPart / 4) {
-    const Part part = load_part(queries.data + q * queries.stride, section.dims, queries.scale, 4 * g);
+    const Part part = load_part(queries.data + q * queries.stride, section.dims, 4 * g);
     float value[kPart];
     ORTHANT_UNROLL
     for (std::size_t v = 0; v < kPartVectors; ++v) Vec::store_float(value + v * Vec::kLanes, part.at[v]);
@@ -198,7 +211,7 @@ void prepare_tables(const Section& section, const QueryRows& queries, std::size_
       }
     }
   }
-  header.factor_a[q] = reach / kTop;
+  header.factor_a[q] = reach / kTop * queries.scale;
 }
 
 /// Float queries, coordinate by coordinate, the queries of a batch side by side.
@@ -211,26 +224,35 @@ inline void prepare_floats(const Section& section, const QueryRows& queries, std
   }
 }
 
-inline void prepare(const Section& section, const QueryRows& queries, bool exact, std::byte* prepared) {
+inline void prepare_batch(const Section& section, const QueryRows& queries, bool exact, std::byte* prepared) {
   auto& header = *new (prepared) QueryHeader{};
   std::byte* data = prepared + sizeof(QueryHeader);
   for (std::size_t q = 0; q < queries.count; ++q) {
-    const QuerySummary summary = summarise(queries.data + q * queries.stride, section.dims, queries.scale);
-    header.sum[q] = summary.sum;
+    const float* const query = queries.data + q * queries.stride;
+    if (needs_sum(section)) header.sum[q] = sum_of(query, section.dims) * queries.scale;
     if (section.bits == 0) {  // no rows: the sums stay zero, every coordinate is the one level
-      header.constant[q] = section.levels[0] * summary.sum;
+      header.constant[q] = section.levels[0] * header.sum[q];
       continue;
     }
     if (exact || section.bits == 16) {
       prepare_floats(section, queries, q, data);
       continue;
     }
-    header.constant[q] = section.grid->centre * summary.sum;
+    header.constant[q] = section.grid->centre * header.sum[q];
     if (uses_tables(section, Vec::kArithmetic)) {
       (section.bits == 1 ? prepare_tables<1> : prepare_tables<2>)(section, queries, q, header, data);
     } else {
-      (section.query_planes == 1 ? prepare_planes<1, kBaseBits>
-                                 : prepare_planes<2, kBaseBits>)(section, queries, q, summary.largest, header, data);
+      (section.query_planes == 1
+           ? prepare_planes<1, kBaseBits>
+           : prepare_planes<2, kBaseBits>)(section, queries, q, largest_magnitude(query, section.dims), header, data);
     }
+  }
+}
+
+inline void prepare(const Section& section, const QueryRows& queries, bool exact, std::byte* prepared) {
+  QueryRows batch = queries;
+  for (std::size_t i = 0; i < queries.batches; ++i) {
+    prepare_batch(section, batch, exact, prepared + i * queries.prepared_stride);
+    batch.data += queries.batch_stride;
   }
 }

@@ -516,7 +516,9 @@ ORTHANT_INLINE void store_scores(const Section& section, const QueryHeader& head
     if (section.scales != kNone) scale = Vec::load_half(tile + section.scales + 2 * lane);
     Vec::Float scores[kQueries];
     ORTHANT_UNROLL
-    for (std::size_t q = 0; q < kQueries; ++q) scores[q] = Vec::mul(sink.value(v, q, header), scale);
+    for (std::size_t q = 0; q < kQueries; ++q) {
+      scores[q] = Vec::fma(sink.value(v, q, header), scale, Vec::splat_float(header.term[q]));
+    }
     if (section.offsets != kNone) {
       const Vec::Float offset = Vec::load_half(tile + section.offsets + 2 * lane);
       ORTHANT_UNROLL

@@ -52,25 +52,30 @@ struct Section {
 };
 
 /// Queries of one section made ready for a kernel: this header, then 64-byte aligned data.
-///   score = ((factor_a * A + factor_b * B) + constant) * scale [+ sum * offset]
+///   score = ((factor_a * A + factor_b * B) + constant) * scale + term [+ sum * offset]
 /// where A and B are integer sums that start at seed_a and seed_b. In exact kernels the bracket before the constant is
-/// one float sum.
+/// one float sum. prepare leaves the term 0: the caller may set one, the same for every row.
 struct alignas(64) QueryHeader {
   static constexpr std::size_t kQueries = kMaxBatch + 1;  // sums of values have one more: see byte_sums
   float factor_a[kQueries];
   float factor_b[kQueries];
   float constant[kQueries];
-  float sum[kQueries];
+  float sum[kQueries];  ///< of the query; not needed, and not computed, without offsets and with a centre of 0
+  float term[kQueries];
   std::int32_t seed_a[kQueries];
   std::int32_t seed_b[kQueries];
 };
 
-/// n queries of one section: query i at data + i * stride, section.dims coordinates each.
+/// Queries of one section, section.dims coordinates each: query i of a batch at data + i * stride.
 struct QueryRows {
   const float* data;
   std::size_t stride;
   std::size_t count;
   float scale;  ///< multiplies every score (softmax scale)
+  // Batches that are prepared one by one: so many floats, and so many prepared bytes, from one to the next.
+  std::size_t batches = 1;
+  std::size_t batch_stride = 0;
+  std::size_t prepared_stride = 0;
 };
 
 /// Consecutive tiles and where their scores go: lane t of tile i, query h to out[h * stride + 64 * i + t].

@@ -197,7 +197,7 @@ void integer_sums(const Section& section, const ValueRun& run) {
       for (std::size_t t = 0; t < kTokens; t += Vec::kLanes) {
         split.split(Vec::load_float(weights.scaled[q] + t), planes[q][0] + t, planes[q][1] + t);
       }
-      split.finish(grid, magnitude, header, q);
+      split.finish(grid, magnitude, 1.0F, header, q);
     }
     for (std::size_t lane = 0; lane < run.lane_tiles * kLanes; lane += Vec::kLanes * kVectors) {
       const LaneRows at(section, run, i, lane);

@@ -80,6 +80,12 @@ void FastRotation::add_random_planes(RngStream& rng) {
   }
 }
 
+std::span<const float> FastRotation::single_round_signs() const {
+  const bool single = steps_.size() == 2 && steps_[0].kind == Kind::kSigns && steps_[1].kind == Kind::kHadamard &&
+                      steps_[1].count == dim_;
+  return single ? std::span<const float>(signs_) : std::span<const float>();
+}
+
 template <class T>
 void FastRotation::forward(std::span<T> x) const {
   for (std::size_t i = 0; i < steps_.size(); ++i) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <numbers>
 
 namespace orthant::transform {
 namespace {
@@ -52,7 +53,7 @@ ORTHANT_ALWAYS_INLINE void butterflies_between(Floats (&v)[kVectors]) {
 }
 
 /// All butterflies of distances below kWidth * kVectors, in rising order, on as many consecutive floats.
-template <std::size_t kVectors>
+template <std::size_t kVectors, bool kScaled>
 ORTHANT_ALWAYS_INLINE void hadamard_block(float* x, const float* signs, float scale) {
   Floats v[kVectors];
   ORTHANT_UNROLL
@@ -74,7 +75,7 @@ ORTHANT_ALWAYS_INLINE void hadamard_block(float* x, const float* signs, float sc
   butterflies_between<kVectors, 8>(v);
   ORTHANT_UNROLL
   for (std::size_t i = 0; i < kVectors; ++i) {
-    v[i] *= scale;
+    if constexpr (kScaled) v[i] *= scale;
     store(x + kWidth * i, v[i]);
   }
 }
@@ -90,32 +91,38 @@ ORTHANT_ALWAYS_INLINE void butterflies_from(float* x, std::size_t n, std::size_t
       }
 }
 
+template <bool kScaled>
 ORTHANT_ALWAYS_INLINE void hadamard_body(float* x, std::size_t n, const float* signs) {
-  const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(n)));
-  switch (n) {
+  switch (n) {  // with 1 / sqrt(n) as a constant: a square root and a division take as long as half the butterflies
     case 16:
-      return hadamard_block<1>(x, signs, scale);
+      return hadamard_block<1, kScaled>(x, signs, 0.25F);
     case 32:
-      return hadamard_block<2>(x, signs, scale);
+      return hadamard_block<2, kScaled>(x, signs, static_cast<float>(0.25 / std::numbers::sqrt2));
     case 64:
-      return hadamard_block<4>(x, signs, scale);
+      return hadamard_block<4, kScaled>(x, signs, 0.125F);
     case 128:
-      return hadamard_block<8>(x, signs, scale);
+      return hadamard_block<8, kScaled>(x, signs, static_cast<float>(0.125 / std::numbers::sqrt2));
     case 256:
-      return hadamard_block<16>(x, signs, scale);
+      return hadamard_block<16, kScaled>(x, signs, 0.0625F);
     default:
       break;
   }
   constexpr std::size_t kBlock = 16 * kWidth;
   if (n > kBlock) {
     for (std::size_t first = 0; first < n; first += kBlock)
-      hadamard_block<16>(x + first, signs != nullptr ? signs + first : nullptr, 1);
+      hadamard_block<16, false>(x + first, signs != nullptr ? signs + first : nullptr, 1);
     butterflies_from(x, n, kBlock);
   } else {
     for (std::size_t j = 0; signs != nullptr && j < n; ++j) x[j] *= signs[j];
     butterflies_from(x, n, 1);
   }
+  if constexpr (!kScaled) return;
+  const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(n)));
   for (std::size_t j = 0; j < n; ++j) x[j] *= scale;
+}
+
+ORTHANT_ALWAYS_INLINE void butterflies_body(float* x, std::size_t n, std::size_t rows, std::size_t stride) {
+  for (std::size_t r = 0; r < rows; ++r) hadamard_body<false>(x + r * stride, n, nullptr);
 }
 
 /// Halves added to halves.
@@ -128,37 +135,73 @@ ORTHANT_ALWAYS_INLINE float sum_of_lanes(const Floats& v) {
   return x[0];
 }
 
-ORTHANT_ALWAYS_INLINE float turn_and_scale_body(const float* q, std::size_t pairs, const float* cosines,
-                                                const float* sines, const float* scale, const float* weight,
-                                                float* out) {
-  Floats first_sum = {}, second_sum = {};
+/// One coordinate pair, or sixteen, of a query: what does not depend on the angle.
+template <class T>
+struct TurningPair {
+  T first_cosine, first_sine, second_cosine, second_sine, mean_cosine, mean_sine;
+  ORTHANT_ALWAYS_INLINE TurningPair(const T& a, const T& b, const T& first_scale, const T& second_scale,
+                                    const T& first_mean, const T& second_mean)
+      : first_cosine(first_scale * a),
+        first_sine(first_scale * b),
+        second_cosine(second_scale * b),
+        second_sine(second_scale * a),
+        mean_cosine(a * first_mean + b * second_mean),
+        mean_sine(a * second_mean - b * first_mean) {}
+  // Results by reference: vectors wider than the portable target's registers have no agreed way of being returned.
+  ORTHANT_ALWAYS_INLINE void turn(const T& c, const T& s, T& first, T& second, T& mean) const {
+    first = first_cosine * c - first_sine * s;
+    second = second_sine * s + second_cosine * c;
+    mean = mean_cosine * c + mean_sine * s;
+  }
+};
+
+template <std::size_t kRows>
+ORTHANT_ALWAYS_INLINE void turn_rows(const float* q, std::size_t pairs, const float* scale, const float* mean,
+                                     const TurnedRows& rows, std::size_t first_row) {
+  const float* const phases = rows.phases + first_row * 2 * pairs;
+  float* const out = rows.out + first_row * rows.out_stride;
+  Floats sums[kRows] = {};
   std::size_t i = 0;
   for (; i + kWidth <= pairs; i += kWidth) {
-    Floats a, b, c, s, factor, w;
+    Floats a, b, f, g, m, n;
     load(a, q + i);
     load(b, q + pairs + i);
-    load(c, cosines + i);
-    load(s, sines + i);
-    load(factor, scale + i);
-    const Floats first = factor * (a * c - b * s);
-    load(factor, scale + pairs + i);
-    const Floats second = factor * (a * s + b * c);
-    load(w, weight + i);
-    first_sum += first * w;
-    load(w, weight + pairs + i);
-    second_sum += second * w;
-    store(out + i, first);
-    store(out + pairs + i, second);
+    load(f, scale + i);
+    load(g, scale + pairs + i);
+    load(m, mean + i);
+    load(n, mean + pairs + i);
+    const TurningPair<Floats> pair(a, b, f, g, m, n);
+    ORTHANT_UNROLL
+    for (std::size_t r = 0; r < kRows; ++r) {
+      Floats c, s;
+      load(c, phases + r * 2 * pairs + i);
+      load(s, phases + r * 2 * pairs + pairs + i);
+      Floats first, second, product;
+      pair.turn(c, s, first, second, product);
+      store(out + r * rows.out_stride + i, first);
+      store(out + r * rows.out_stride + pairs + i, second);
+      sums[r] += product;
+    }
   }
-  float sum = sum_of_lanes(first_sum + second_sum);
-  for (; i < pairs; ++i) {
-    const float a = q[i];
-    const float b = q[pairs + i];
-    out[i] = scale[i] * (a * cosines[i] - b * sines[i]);
-    out[pairs + i] = scale[pairs + i] * (a * sines[i] + b * cosines[i]);
-    sum += out[i] * weight[i] + out[pairs + i] * weight[pairs + i];
+  for (std::size_t r = 0; r < kRows; ++r) {
+    float sum = sum_of_lanes(sums[r]);
+    for (std::size_t k = i; k < pairs; ++k) {
+      const TurningPair<float> pair(q[k], q[pairs + k], scale[k], scale[pairs + k], mean[k], mean[pairs + k]);
+      const float c = phases[r * 2 * pairs + k];
+      const float s = phases[r * 2 * pairs + pairs + k];
+      float product = 0;
+      pair.turn(c, s, out[r * rows.out_stride + k], out[r * rows.out_stride + pairs + k], product);
+      sum += product;
+    }
+    rows.sums[(first_row + r) * rows.sum_stride] = sum;
   }
-  return sum;
+}
+
+ORTHANT_ALWAYS_INLINE void turn_and_scale_body(const float* q, std::size_t pairs, const float* scale, const float* mean,
+                                               const TurnedRows& rows) {
+  std::size_t r = 0;
+  for (; r + 4 <= rows.count; r += 4) turn_rows<4>(q, pairs, scale, mean, rows, r);
+  for (; r < rows.count; ++r) turn_rows<1>(q, pairs, scale, mean, rows, r);
 }
 
 ORTHANT_ALWAYS_INLINE float dot_body(const float* a, const float* b, std::size_t n) {
@@ -178,23 +221,18 @@ ORTHANT_ALWAYS_INLINE float dot_body(const float* a, const float* b, std::size_t
   return sum;
 }
 
-ORTHANT_ALWAYS_INLINE void fill_body(float* x, std::size_t n, float value) {
-  const Floats values = value - Floats{};
-  std::size_t j = 0;
-  for (; j + kWidth <= n; j += kWidth) store(x + j, values);
-  for (; j < n; ++j) x[j] = value;
-}
-
 // One set of functions for each instruction set, the bodies above inlined into them.
-#define ORTHANT_WIDE_LOOPS(name, attribute)                                                                          \
-  attribute void hadamard_##name(float* x, std::size_t n, const float* signs) { hadamard_body(x, n, signs); }        \
-  attribute float turn_and_scale_##name(const float* q, std::size_t pairs, const float* cosines, const float* sines, \
-                                        const float* scale, const float* weight, float* out) {                       \
-    return turn_and_scale_body(q, pairs, cosines, sines, scale, weight, out);                                        \
-  }                                                                                                                  \
-  attribute float dot_##name(const float* a, const float* b, std::size_t n) { return dot_body(a, b, n); }            \
-  attribute void fill_##name(float* x, std::size_t n, float value) { fill_body(x, n, value); }                       \
-  constexpr WideLoops k_##name{hadamard_##name, turn_and_scale_##name, dot_##name, fill_##name};
+#define ORTHANT_WIDE_LOOPS(name, attribute)                                                                         \
+  attribute void hadamard_##name(float* x, std::size_t n, const float* signs) { hadamard_body<true>(x, n, signs); } \
+  attribute void butterflies_##name(float* x, std::size_t n, std::size_t rows, std::size_t stride) {                \
+    butterflies_body(x, n, rows, stride);                                                                           \
+  }                                                                                                                 \
+  attribute void turn_and_scale_##name(const float* q, std::size_t pairs, const float* scale, const float* mean,    \
+                                       const TurnedRows& rows) {                                                    \
+    turn_and_scale_body(q, pairs, scale, mean, rows);                                                               \
+  }                                                                                                                 \
+  attribute float dot_##name(const float* a, const float* b, std::size_t n) { return dot_body(a, b, n); }           \
+  constexpr WideLoops k_##name{hadamard_##name, butterflies_##name, turn_and_scale_##name, dot_##name};
 
 ORTHANT_WIDE_LOOPS(portable, )
 #if defined(__x86_64__)

@@ -105,12 +105,23 @@ class KeyCache {
   KeyReach reach_of(std::size_t key, const SectionPart& part) const;
   std::span<std::byte> tile_of(std::size_t key);
   std::span<const std::byte> tile_of(std::size_t key) const;
-  /// `scores` for finite queries and shapes that fit: nothing is checked. Views by reference: once a tile, copying them
-  /// costs more than the Hadamard matrix of the query.
-  void scores_of_checked(const MatrixView<const float>& queries, float scale, std::size_t first,
-                         const MatrixView<float>& scores, Workspace& work, const MatrixView<const float>& terms) const;
-  void score_batch(const MatrixView<const float>& queries, float scale, std::size_t first,
-                   const MatrixView<float>& scores, Workspace& work, bool accumulate) const;
+  /// Consecutive runs of keys, each scored with queries of its own: the same number of heads, prepared run after run.
+  struct Runs {
+    std::size_t count;
+    std::size_t keys;  ///< of each run but the last, a multiple of 64
+    std::size_t heads;
+  };
+  /// Of one run's prepared queries.
+  std::size_t prepared_bytes(std::size_t heads) const;
+  std::size_t workspace_bytes(std::size_t queries, std::size_t runs) const;
+  /// Finite queries (count * heads, d) of runs made ready for score_runs; terms: empty, or (count * heads, 1).
+  void prepare_runs(const Runs& runs, const MatrixView<const float>& queries, float scale,
+                    const MatrixView<const float>& terms, std::span<std::byte> prepared) const;
+  /// Scores (heads, n) of n keys from `first`, for shapes that fit: nothing is checked.
+  void score_runs(std::span<const std::byte> prepared, const Runs& runs, std::size_t first,
+                  const MatrixView<float>& scores, Workspace& work, bool accumulate) const;
+  void score_tiles(std::span<const std::byte> prepared, std::size_t first, const MatrixView<float>& scores,
+                   Workspace& work, bool accumulate) const;
   void score_windows(MatrixView<const float> queries, float scale, std::size_t first, MatrixView<float> scores,
                      MatrixView<const float> terms) const;
 

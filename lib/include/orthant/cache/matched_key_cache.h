@@ -47,8 +47,9 @@ class MatchedKeyCoder {
               MatrixView<float> exact, Workspace& work) const;
   /// Queries as a cache of these codes takes them, p = R A^-T framed, for queries that are in the frame of a tile.
   void transform_queries(MatrixView<const float> framed, MatrixView<float> p, Workspace& work) const;
-  /// Queries after RoPE turned back to the start of a tile and transformed in one go; means_q = <framed_q, mean>.
-  /// phases: Rope::phases of minus the tile's start.
+  /// h queries after RoPE turned back to the start of each of some tiles and transformed in one go; row t h + q of p
+  /// and means is query q for tile t, means = <framed, mean>. phases: Rope::phases of minus the start of every tile,
+  /// one after the other; p: (tiles * h, d); means: (tiles * h).
   void transform_queries(const MatrixView<const float>& queries, std::span<const float> phases,
                          const MatrixView<float>& p, std::span<float> means, Workspace& work) const;
   /// Whether transformed queries of any tile are sure to be finite for such queries; false when that is not known.
@@ -62,10 +63,11 @@ class MatchedKeyCoder {
   std::vector<float> mean_;
   std::shared_ptr<const transform::Transform> map_;
   std::vector<Segment> segments_;
-  // For maps that scale channels in their order, under a rotary embedding of halves that turns every channel: 1 / A_jj
-  // and A_jj mean_j, so that turning, scaling and the mean's term are one pass over a query. Empty for other maps.
+  // For maps that scale channels in their order, under a rotary embedding of halves that turns every channel: 1 / A_jj,
+  // so that turning, scaling and the mean's term are one pass over a query. Empty for other maps.
   std::vector<float> query_scales_;
-  std::vector<float> scaled_mean_;
+  // The same times S_jj / sqrt(d) when the only rotation is H S / sqrt(d): what is left of it are additions.
+  std::vector<float> signed_scales_;
   float reach_ = 0;  // no coordinate of a transformed query and no mean's term is larger than reach_ |q|
 };
 
@@ -94,10 +96,16 @@ class MatchedKeyCache {
   void scores(MatrixView<const float> queries, float scale, MatrixView<float> scores, Workspace& work) const;
 
  private:
+  /// Without tiles: one transformed query for all keys.
+  void scores_of_one_run(const MatrixView<const float>& queries, float scale, const MatrixView<float>& scores,
+                         Workspace& work) const;
+  /// With tiles, for queries whose transforms are sure to be finite and no exact windows.
+  void scores_of_runs(const MatrixView<const float>& queries, float scale, const MatrixView<float>& scores,
+                      Workspace& work) const;
   void scores_with_rotating_mean(MatrixView<const float> queries, float scale, MatrixView<float> scores,
                                  Workspace& work) const;
-  /// Of minus the start of a tile.
-  std::span<const float> phases_of(std::size_t tile) const;
+  /// Of minus the starts of consecutive tiles.
+  std::span<const float> phases_of(std::size_t tile, std::size_t count) const;
 
   std::shared_ptr<const MatchedKeyCoder> coder_;
   std::size_t first_position_;

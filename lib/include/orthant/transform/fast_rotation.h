@@ -45,6 +45,8 @@ class FastRotation final : public Rotation {
 
   /// The signs of every signs step in order, dim() each: what an audit of the randomness looks at.
   std::span<const float> signs() const { return signs_; }
+  /// S when this is H_d S / sqrt(d), one round on a power of two; else empty.
+  std::span<const float> single_round_signs() const;
 
  private:
   enum class Kind { kSigns, kHadamard, kHalves, kPlanes };
