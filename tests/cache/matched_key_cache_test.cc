@@ -31,8 +31,9 @@ Matrix<float> random_rows(std::size_t n, std::uint64_t trial) {
   return x;
 }
 
-std::shared_ptr<const quantizer::TurboMse> turbo(std::size_t dim, int bits, std::uint64_t index) {
-  return std::make_shared<quantizer::TurboMse>(transform::make_rotation("hadamard:3", dim, 1, index),
+std::shared_ptr<const quantizer::TurboMse> turbo(std::size_t dim, int bits, std::uint64_t index,
+                                                 const char* rotation = "hadamard:3") {
+  return std::make_shared<quantizer::TurboMse>(transform::make_rotation(rotation, dim, 1, index),
                                                codebook::sphere_codebook(static_cast<std::int64_t>(dim), bits));
 }
 
@@ -41,6 +42,7 @@ struct Setting {
   bool rotating;
   bool segments;
   Match match = Match::kFull;
+  const char* rotation = "hadamard:3";
 };
 
 /// Fitted to random_rows(200, 1) and (200, 2); diagonal maps keep the channels in their order, which is scored in one
@@ -57,7 +59,7 @@ std::shared_ptr<const transform::MatchedTransform> make_map(Match match) {
 
 std::vector<MatchedKeyCoder::Segment> make_segments(const Setting& setting) {
   if (setting.segments) return {{8, turbo(8, 6, 0)}, {16, turbo(16, 3, 1)}, {8, nullptr}};
-  return {{kDim, turbo(kDim, 4, 0)}};
+  return {{kDim, turbo(kDim, 4, 0, setting.rotation)}};
 }
 
 std::shared_ptr<const MatchedKeyCoder> make_coder(const Setting& setting) {
@@ -100,7 +102,10 @@ TEST(MatchedKeyCache, ScoresAreThoseOfTheDecodedKeys) {
                                 {0, false, false, Match::kDiagonal},
                                 {64, false, false, Match::kDiagonal},
                                 {64, true, false, Match::kDiagonal},
-                                {64, false, false, Match::kNone}}) {
+                                {64, false, false, Match::kNone},
+                                {0, false, false, Match::kDiagonal, "hadamard:1"},
+                                {64, false, false, Match::kDiagonal, "hadamard:1"},
+                                {64, true, false, Match::kDiagonal, "hadamard:1"}}) {
     const std::size_t first_position = setting.tile;
     const auto coder = make_coder(setting);
     MatchedKeyCache cache(coder, {.precision = Precision::kExact}, first_position);
@@ -147,8 +152,12 @@ TEST(MatchedKeyCache, ScoresAreThoseOfTheDecodedKeys) {
 TEST(MatchedKeyCache, ManyTilesScoreAsOneByOne) {
   constexpr std::size_t kTile = 64;
   constexpr std::size_t kKeys = 70 * kTile + 9;
-  for (const Match match : {Match::kDiagonal, Match::kNone, Match::kFull}) {
-    const auto coder = make_coder({kTile, false, false, match});
+  for (const Setting& setting : {Setting{kTile, false, false, Match::kDiagonal},
+                                 {kTile, false, false, Match::kDiagonal, "hadamard:1"},
+                                 {kTile, false, false, Match::kNone},
+                                 {kTile, false, false, Match::kFull},
+                                 {kTile, false, true, Match::kDiagonal}}) {
+    const auto coder = make_coder(setting);
     MatchedKeyCache cache(coder);
     const Matrix<float> keys = random_rows(kKeys, 11);
     Workspace append_work(cache.append_workspace_bytes());
