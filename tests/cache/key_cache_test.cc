@@ -221,23 +221,22 @@ TEST(KeyCache, RunsOfTilesTakeQueriesAndTermsOfTheirOwn) {
   const RowFormat format = RowFormat::codebook(d, 4, curved_levels(4));
   KeyCache cache(format);
   append_rows(cache, random_rows(format, 200, 9));
-  const Matrix<float> queries = random_queries(2, d, 8);
-  Workspace work(cache.workspace_bytes(2));
-  Matrix<float> all(2, 200);
+  constexpr std::size_t kQueries = 5;  // a batch of four and one alone
+  const Matrix<float> queries = random_queries(kQueries, d, 8);
+  Workspace work(cache.workspace_bytes(kQueries));
+  Matrix<float> all(kQueries, 200);
   cache.scores(queries.view(), 1, 0, all.view(), work);
-  Matrix<float> terms(2, 72);
-  for (std::size_t i = 0; i < 72; ++i) {
-    terms(0, i) = static_cast<float>(i);
-    terms(1, i) = -static_cast<float>(i) / 8;
+  Matrix<float> terms(kQueries, 72);
+  Matrix<float> constants(kQueries, 1);
+  for (std::size_t h = 0; h < kQueries; ++h) {
+    constants(h, 0) = 3 - 1.25F * static_cast<float>(h);
+    for (std::size_t i = 0; i < 72; ++i) terms(h, i) = static_cast<float>(i) * (h % 2 == 0 ? 1.0F : -0.125F);
   }
-  Matrix<float> run(2, 72);
+  Matrix<float> run(kQueries, 72);
   cache.scores(queries.view(), 1, 128, run.view(), work, terms.view());
-  Matrix<float> constants(2, 1);
-  constants(0, 0) = 3;
-  constants(1, 0) = -0.25F;
-  Matrix<float> shifted(2, 72);
+  Matrix<float> shifted(kQueries, 72);
   cache.scores(queries.view(), 1, 128, shifted.view(), work, constants.view());
-  for (std::size_t h = 0; h < 2; ++h) {
+  for (std::size_t h = 0; h < kQueries; ++h) {
     for (std::size_t i = 0; i < 72; ++i) {
       EXPECT_EQ(run(h, i), all(h, 128 + i) + terms(h, i));
       // One fused rounding instead of two: half a unit in the last place for each of the three.
