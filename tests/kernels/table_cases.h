@@ -112,7 +112,7 @@ inline std::vector<float> scores_by(const KernelTable& table, const Setting& set
 }
 
 /// Totals and constants of weighted sums over three value tiles of 128 coordinates; tiles end at a protected page. One
-/// weight stands out, and the second tile has none.
+/// weight stands out, the second tile has none, and the third has some below zero.
 inline std::vector<float> sums_by(const KernelTable& table, const Setting& setting, std::size_t queries,
                                   std::size_t misalignment, std::size_t prefetch) {
   constexpr std::size_t kTiles = 3;
@@ -144,6 +144,8 @@ inline std::vector<float> sums_by(const KernelTable& table, const Setting& setti
     float* const own = weights.data() + q * kTiles * kLanes;
     own[17] = 400;
     std::fill_n(own + kLanes, kLanes, 0.0F);
+    if (q % 4 != 3) continue;  // tiles with weights below zero, and tiles without, in batches of both kinds
+    for (std::size_t t = 0; t < kLanes; t += 2) own[2 * kLanes + t] *= -1;
   }
   GuardedBytes totals(queries * kLaneTiles * kLanes * sizeof(float));
   GuardedBytes constants(queries * kConstantChains * sizeof(float));

@@ -37,6 +37,7 @@ double fill(LevelGrid& grid, std::span<const float> levels, double centre, doubl
     worst = std::max(worst, std::abs(centre + step * point - level));
     if (grid.planes == 1) {
       grid.high[k] = static_cast<std::uint8_t>(point + grid.zero);
+      grid.centred[k] = static_cast<std::uint8_t>(point);
     } else {
       const int shifted = point + grid.zero * grid.base;
       grid.high[k] = static_cast<std::uint8_t>(shifted / grid.base);

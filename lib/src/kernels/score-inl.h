@@ -277,8 +277,9 @@ inline constexpr std::size_t kChainsFor = std::min<std::size_t>(4, kSums >= Vec:
 /// Integer sums of kQueries queries: one plane of levels (kLevelPlanes = 0: the codes themselves) or two, one plane of
 /// query bytes or two. With both in two planes the product of the low planes is left out; the seeds carry its mean.
 /// Groups go in turn to kChains sums each: a dot product takes several cycles, and the next one in its chain waits.
+/// kUnsignedQueries: query bytes are the unsigned factors, and the levels signed.
 template <int kBits, std::size_t kLevelPlanes, std::size_t kQueryPlanes, std::size_t kQueries, std::size_t kVectors,
-          class Place = SideBySide<kQueries, kQueryPlanes>>
+          class Place = SideBySide<kQueries, kQueryPlanes>, bool kUnsignedQueries = false>
 struct IntegerSink {
   static constexpr bool kTwoSums = kQueryPlanes == 2;
   static constexpr std::size_t kChains = kChainsFor<kQueries * kQueryPlanes * kVectors>;
@@ -339,19 +340,25 @@ struct IntegerSink {
 
   template <bool kFullBytes>
   static ORTHANT_INLINE Vec::Word dot(Vec::Word sum, Vec::Word levels, Vec::Word queries) {
-    if constexpr (kFullBytes) {
+    if constexpr (kUnsignedQueries) {
+      return Vec::dot(sum, queries, levels);
+    } else if constexpr (kFullBytes) {
       return Vec::dot_full(sum, levels, queries);
     } else {
       return Vec::dot(sum, levels, queries);
     }
   }
 
-  static ORTHANT_INLINE Vec::Float total(const Vec::Word (&sums)[kChains][kVectors][kQueries], std::size_t v,
-                                         std::size_t q) {
+  static ORTHANT_INLINE Vec::Word sum(const Vec::Word (&sums)[kChains][kVectors][kQueries], std::size_t v,
+                                      std::size_t q) {
     Vec::Word sum = sums[0][v][q];
     ORTHANT_UNROLL
     for (std::size_t c = 1; c < kChains; ++c) sum = Vec::add_words(sum, sums[c][v][q]);
-    return Vec::to_float(sum);
+    return sum;
+  }
+  static ORTHANT_INLINE Vec::Float total(const Vec::Word (&sums)[kChains][kVectors][kQueries], std::size_t v,
+                                         std::size_t q) {
+    return Vec::to_float(sum(sums, v, q));
   }
 
   ORTHANT_INLINE Vec::Float value(std::size_t v, std::size_t q, const QueryHeader& header) const {

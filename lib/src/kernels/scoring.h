@@ -34,6 +34,7 @@ struct LevelGrid {
   // The 2^bits levels, again and again.
   alignas(64) std::uint8_t high[256] = {};
   alignas(64) std::uint8_t low[256] = {};
+  alignas(64) std::uint8_t centred[256] = {};  ///< high less zero, signed
 };
 
 /// One section of all tiles of a cache.

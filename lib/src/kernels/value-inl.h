@@ -64,37 +64,39 @@ struct TileWeights {
   }
 };
 
-/// Weights in one byte: weight = centre + step * byte, |byte| <= 127, the step 1/253 of the range of the tile's
-/// weights. What a byte rounds off goes to the weight sixteen tokens on: many small weights beside a large one, each of
-/// them less than half a step, keep their sum.
+/// True where dot products take unsigned weights and signed levels as they are. Where both factors must be signed,
+/// weights are kept less 128, and 128 times the sum of the levels is added.
+inline constexpr bool kUnsignedWeights = Vec::kLevelBias == 0;
+
+/// Weights in one byte: weight = lowest + step * byte, lowest <= 0, 0 <= byte <= 254, the step 1/254 of the range of
+/// the tile's weights and zero. What a byte rounds off goes to the weight sixteen tokens on: many small weights beside
+/// a large one, each of them less than half a step, keep their sum.
 struct ByteWeights {
   static constexpr std::size_t kResiduals = 16;
   static constexpr std::size_t kResidualVectors = kResiduals / Vec::kLanes;
-  float centre;
+  float lowest;
   float step;
-  std::int32_t sum;
 
-  ORTHANT_INLINE ByteWeights(const float* weights, float lowest, float highest, std::byte* bytes)
-      : centre(0.5F * lowest + 0.5F * highest), step((highest - lowest) * (1.0F / 253)) {
+  ORTHANT_INLINE ByteWeights(const float* weights, float low, float high, std::byte* bytes)
+      : lowest(low < 0 ? low : 0.0F), step(((high > 0 ? high : 0.0F) - lowest) * (1.0F / 254)) {
     const float inverse = step > 0 ? 1 / step : 0.0F;
-    const Vec::Float minus_centre = Vec::splat_float(-centre * inverse);
+    const Vec::Float minus_lowest = Vec::splat_float(-lowest * inverse);
     Vec::Float residuals[kResidualVectors];
     for (std::size_t v = 0; v < kResidualVectors; ++v) residuals[v] = Vec::splat_float(0);
-    Vec::Word total = Vec::splat(0);
     ORTHANT_UNROLL
     for (std::size_t t = 0; t < kTokens; t += kResiduals) {
       ORTHANT_UNROLL
       for (std::size_t v = 0; v < kResidualVectors; ++v) {
         const std::size_t at = t + v * Vec::kLanes;
         const Vec::Float x =
-            Vec::fma(Vec::load_float(weights + at), Vec::splat_float(inverse), Vec::add(minus_centre, residuals[v]));
-        const Vec::Word byte = Vec::round(x);
+            Vec::fma(Vec::load_float(weights + at), Vec::splat_float(inverse), Vec::add(minus_lowest, residuals[v]));
+        // A residual of minus a half, and a rounding error, would make it less than zero.
+        Vec::Word byte = Vec::round(Vec::max(x, Vec::splat_float(0)));
         residuals[v] = Vec::fma(Vec::to_float(byte), Vec::splat_float(-1), x);
+        if constexpr (!kUnsignedWeights) byte = Vec::subtract_words(byte, Vec::splat(128));
         Vec::store_bytes(bytes + at, byte);
-        total = Vec::add_words(total, byte);
       }
     }
-    sum = Vec::sum_of_lanes(total);
   }
 };
 
@@ -120,61 +122,78 @@ struct LaneRows {
         totals(run.totals + lane) {}
 };
 
-/// The weights of a tile in one byte each, and one more query, of ones: it sums the levels themselves, which the
-/// centres of the weights multiply.
+/// The weights of a tile in one byte each, and one more query, of ones: it sums the levels themselves, which the lowest
+/// weights multiply.
 template <std::size_t kQueries>
 struct ByteTile {
   alignas(64) std::byte bytes[kQueries + 1][kTokens];
-  QueryHeader header{};
   float factors[kQueries];
-  float centres[kQueries];
+  float lowest[kQueries];
   bool any = false;
+  bool needs_levels = false;
 
-  explicit ByteTile(const LevelGrid& grid) {
-    std::fill_n(bytes[kQueries], kTokens, std::byte{1});
-    header.seed_a[kQueries] = (Vec::kLevelBias - grid.zero) * static_cast<std::int32_t>(kTokens);
-  }
+  ByteTile() { std::fill_n(bytes[kQueries], kTokens, std::byte{1}); }
 
   ORTHANT_INLINE void load(const Section& section, const ValueRun& run, std::size_t tile) {
     const LevelGrid& grid = *section.grid;
     TileWeights<kQueries> weights;
     any = weights.load(section, run, tile, grid.centre);
+    needs_levels = !kUnsignedWeights;
     ORTHANT_UNROLL
     for (std::size_t q = 0; q < kQueries; ++q) {
       const ByteWeights rounded(weights.scaled[q], weights.lowest[q], weights.highest[q], bytes[q]);
-      header.seed_a[q] = (Vec::kLevelBias - grid.zero) * rounded.sum;
       factors[q] = grid.step * rounded.step;
-      centres[q] = grid.step * rounded.centre;
+      lowest[q] = grid.step * rounded.lowest;
+      needs_levels = needs_levels || rounded.lowest < 0;
     }
   }
 };
 
+/// kWithLevels: sums of the levels too.
+template <int kBits, std::size_t kQueries, bool kWithLevels>
+ORTHANT_INLINE void byte_sums_of_tile(const Section& section, const ValueRun& run, std::size_t i,
+                                      const Vec::Lookup<kBits>& levels, const ByteTile<kQueries>& tile) {
+  constexpr std::size_t kSums = kQueries + (kWithLevels ? 1 : 0);
+  constexpr std::size_t kVectors = kVectorsFor<kSums>;
+  const QueryHeader no_seeds{};
+  for (std::size_t lane = 0; lane < run.lane_tiles * kLanes; lane += Vec::kLanes * kVectors) {
+    const LaneRows at(section, run, i, lane);
+    IntegerSink<kBits, 1, 1, kSums, kVectors, PlaneByPlane<1>, kUnsignedWeights> sink(levels, levels, no_seeds,
+                                                                                      tile.bytes[0]);
+    decode_section<kBits, kVectors>(at.rows, section.rows, run.prefetch, sink);
+    ORTHANT_UNROLL
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      ORTHANT_UNROLL
+      for (std::size_t q = 0; q < kQueries; ++q) {
+        float* const to = at.totals + q * run.stride + v * Vec::kLanes;
+        Vec::Word products = sink.sum(sink.a, v, q);
+        Vec::Float sum = Vec::load_float(to);
+        if constexpr (kWithLevels) {
+          const Vec::Word of_levels = sink.sum(sink.a, v, kQueries);
+          if constexpr (!kUnsignedWeights) products = Vec::add_words(products, Vec::template shift<-7>(of_levels));
+          sum = Vec::fma(Vec::to_float(of_levels), Vec::splat_float(tile.lowest[q]), sum);
+        }
+        sum = Vec::fma(Vec::to_float(products), Vec::splat_float(tile.factors[q]), sum);
+        Vec::store_float(to, sum);
+      }
+    }
+  }
+}
+
 template <int kBits, std::size_t kQueries>
 void byte_sums(const Section& section, const ValueRun& run) {
-  constexpr std::size_t kVectors = kVectorsFor<kQueries + 1>;
-  const Vec::Lookup<kBits> high(section.grid->high);
+  const Vec::Lookup<kBits> levels(kUnsignedWeights ? section.grid->centred : section.grid->high);
   // The weights of the next tile are made ready before this one's rows are summed: long chains beside wide work.
-  ByteTile<kQueries> tiles[2] = {ByteTile<kQueries>(*section.grid), ByteTile<kQueries>(*section.grid)};
+  ByteTile<kQueries> tiles[2];
   if (run.count > 0) tiles[0].load(section, run, 0);
   for (std::size_t i = 0; i < run.count; ++i) {
     const ByteTile<kQueries>& tile = tiles[i % 2];
     if (i + 1 < run.count) tiles[(i + 1) % 2].load(section, run, i + 1);
     if (!tile.any) continue;
-    for (std::size_t lane = 0; lane < run.lane_tiles * kLanes; lane += Vec::kLanes * kVectors) {
-      const LaneRows at(section, run, i, lane);
-      IntegerSink<kBits, 1, 1, kQueries + 1, kVectors, PlaneByPlane<1>> sink(high, high, tile.header, tile.bytes[0]);
-      decode_section<kBits, kVectors>(at.rows, section.rows, run.prefetch, sink);
-      ORTHANT_UNROLL
-      for (std::size_t v = 0; v < kVectors; ++v) {
-        const Vec::Float levels = sink.total(sink.a, v, kQueries);
-        ORTHANT_UNROLL
-        for (std::size_t q = 0; q < kQueries; ++q) {
-          float* const to = at.totals + q * run.stride + v * Vec::kLanes;
-          Vec::Float sum = Vec::fma(levels, Vec::splat_float(tile.centres[q]), Vec::load_float(to));
-          sum = Vec::fma(sink.total(sink.a, v, q), Vec::splat_float(tile.factors[q]), sum);
-          Vec::store_float(to, sum);
-        }
-      }
+    if (tile.needs_levels) {
+      byte_sums_of_tile<kBits, kQueries, true>(section, run, i, levels, tile);
+    } else if constexpr (kUnsignedWeights) {
+      byte_sums_of_tile<kBits, kQueries, false>(section, run, i, levels, tile);
     }
   }
 }

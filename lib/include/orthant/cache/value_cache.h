@@ -57,15 +57,15 @@ class ValueLayout {
 ///   sums(h, :) = sum_i weights(h, i) v_(first + i)
 ///
 /// Error against the exact sum of decoded values. For one coordinate of a section with levels of half range C around m,
-/// W = max_i |weights_i scale_i|, L = sum_i |weights_i scale_i|, R = max_i - min_i weights_i scale_i (missing tokens
-/// count as zeros) over a tile of 64 tokens, summed over tiles:
+/// W = max_i |weights_i scale_i|, L = sum_i |weights_i scale_i|, R = max(0, max_i weights_i scale_i) - min(0, min_i ..)
+/// over a tile of 64 tokens, summed over tiles:
 ///   exact mode  0                                  + rounding
-///   fast mode   C (L / 126 + 56 R / 253)           + rounding     up to 4 bits: one byte for levels and weights
+///   fast mode   C (L / 126 + 56 R / 254)           + rounding     up to 4 bits: one byte for levels and weights
 ///               C (L / 126 + 64 W / 32130)         + rounding     one byte for levels (5 bits, or 16-bit weights)
 ///               64 C W / 32130                     + rounding     evenly spaced levels of 8 bits
 ///               C (L / 15876 + 64 W / 16065)       + rounding     other levels of 6 bits and more
 ///               bfloat16 rows: max |v| sum |weights| / 256
-/// One-byte weights hand what they round off, at most half a step of R / 253, to the token sixteen places on: the sum
+/// One-byte weights hand what they round off, at most half a step of R / 254, to the token sixteen places on: the sum
 /// of all weights keeps its value, and an error is half a step times differences of levels, 7 C for each of 16 chains.
 /// Above, rounding is at most (16 + n / 32) 2^-24 ((C + |m|) L + sum_i |weights_i offset_i|), n tokens, W and L of them
 /// all.
