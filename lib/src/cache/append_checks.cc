@@ -16,7 +16,7 @@ std::string at(std::string_view what, std::size_t row, std::ptrdiff_t column) {
   return std::string(what) + " in row " + std::to_string(row) + ", column " + std::to_string(column);
 }
 
-void require_halves(std::string_view where, std::string_view what, MatrixView<const float> values) {
+void require_halves(std::string_view where, std::string_view what, const MatrixView<const float>& values) {
   for (std::size_t i = 0; i < values.rows(); ++i) {
     const std::span<const float> row = values.row(i);
     const auto bad = std::ranges::find_if(row, [](float x) { return !std::isfinite(half_to_float(float_to_half(x))); });
@@ -29,7 +29,7 @@ void require_halves(std::string_view where, std::string_view what, MatrixView<co
 
 }  // namespace
 
-void require_finite(std::string_view where, std::string_view what, MatrixView<const float> rows) {
+void require_finite(std::string_view where, std::string_view what, const MatrixView<const float>& rows) {
   for (std::size_t i = 0; i < rows.rows(); ++i) {
     const std::span<const float> row = rows.row(i);
     // One more than an exponent of all ones reaches the sign bit: additions and ors, which vectorise everywhere, and a
@@ -43,8 +43,8 @@ void require_finite(std::string_view where, std::string_view what, MatrixView<co
 }
 
 void require_coded_rows(std::string_view where, const RowFormat& format, bool windows,
-                        MatrixView<const std::uint8_t> codes, MatrixView<const float> scales,
-                        MatrixView<const float> offsets, MatrixView<const float> exact) {
+                        const MatrixView<const std::uint8_t>& codes, const MatrixView<const float>& scales,
+                        const MatrixView<const float>& offsets, const MatrixView<const float>& exact) {
   if (format.is_bfloat16()) {
     throw_invalid_argument(where, "rows", "codes and scales", "the rows themselves: the cache holds bfloat16");
   }
@@ -77,7 +77,7 @@ void require_coded_rows(std::string_view where, const RowFormat& format, bool wi
   }
 }
 
-void require_plain_rows(std::string_view where, const RowFormat& format, MatrixView<const float> rows) {
+void require_plain_rows(std::string_view where, const RowFormat& format, const MatrixView<const float>& rows) {
   if (!format.is_bfloat16()) {
     throw_invalid_argument(where, "rows", "floats", "codes and scales: the cache does not hold bfloat16");
   }

@@ -9,16 +9,16 @@
 // What both caches ask of rows before they take them. Each throws InvalidArgument naming what, row and column.
 namespace orthant::cache {
 
-void require_finite(std::string_view where, std::string_view what, MatrixView<const float> rows);
+void require_finite(std::string_view where, std::string_view what, const MatrixView<const float>& rows);
 
 /// Shapes, codes below 2^bits, scales and offsets finite in half precision; exact: as many rows when `windows`, none
 /// otherwise.
 void require_coded_rows(std::string_view where, const RowFormat& format, bool windows,
-                        MatrixView<const std::uint8_t> codes, MatrixView<const float> scales,
-                        MatrixView<const float> offsets, MatrixView<const float> exact);
+                        const MatrixView<const std::uint8_t>& codes, const MatrixView<const float>& scales,
+                        const MatrixView<const float>& offsets, const MatrixView<const float>& exact);
 
 /// Rows of a bfloat16 cache.
-void require_plain_rows(std::string_view where, const RowFormat& format, MatrixView<const float> rows);
+void require_plain_rows(std::string_view where, const RowFormat& format, const MatrixView<const float>& rows);
 
 /// Rows first .. first + count of a cache of `size`.
 void require_range(std::string_view where, std::size_t first, std::size_t count, std::size_t size);

@@ -83,8 +83,8 @@ std::span<const std::byte> KeyCache::tile_of(std::size_t key) const {
   return {tiles_.data() + key / kLanes * layout_.tile_bytes(), layout_.tile_bytes()};
 }
 
-void KeyCache::append(MatrixView<const std::uint8_t> codes, MatrixView<const float> scales,
-                      MatrixView<const float> offsets, MatrixView<const float> exact) {
+void KeyCache::append(const MatrixView<const std::uint8_t>& codes, const MatrixView<const float>& scales,
+                      const MatrixView<const float>& offsets, const MatrixView<const float>& exact) {
   require_coded_rows("KeyCache::append", format_, windows_.any(), codes, scales, offsets, exact);
   const std::size_t n = codes.rows();
   tiles_.grow(TileLayout::tiles(size_ + n) * layout_.tile_bytes());

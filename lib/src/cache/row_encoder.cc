@@ -74,7 +74,7 @@ std::size_t RowEncoder::workspace_bytes() const {
          std::max(quantizer_->rotation().workspace_bytes(kBlock), quantizer_->workspace_bytes(1));
 }
 
-void RowEncoder::rotate(MatrixView<const float> x, MatrixView<float> y, Workspace& work) const {
+void RowEncoder::rotate(const MatrixView<const float>& x, const MatrixView<float>& y, Workspace& work) const {
   if (!matrix_.empty()) {
     const std::size_t d = quantizer_->dim();
     table_->multiply_rows({matrix_.data(), d}, x.data(), x.stride(), x.rows(), y.data(), y.stride());
@@ -83,8 +83,8 @@ void RowEncoder::rotate(MatrixView<const float> x, MatrixView<float> y, Workspac
   }
 }
 
-void RowEncoder::encode(MatrixView<const float> x, MatrixView<std::uint8_t> codes, MatrixView<float> scales,
-                        MatrixView<float> y, Workspace& work) const {
+void RowEncoder::encode(const MatrixView<const float>& x, const MatrixView<std::uint8_t>& codes,
+                        const MatrixView<float>& scales, const MatrixView<float>& y, Workspace& work) const {
   constexpr const char* kWhere = "RowEncoder::encode";
   const std::size_t d = quantizer_->dim();
   require_size(kWhere, "columns of x", x.cols(), d);
@@ -118,7 +118,7 @@ void RowEncoder::encode(MatrixView<const float> x, MatrixView<std::uint8_t> code
 }
 
 template <class Cache>
-void RowEncoder::append_blocks(MatrixView<const float> x, Cache& cache, Workspace& work) const {
+void RowEncoder::append_blocks(const MatrixView<const float>& x, Cache& cache, Workspace& work) const {
   const std::size_t d = quantizer_->dim();
   require_size("RowEncoder::append", "dim of the cache", cache.dim(), d);
   const bool windows = cache.options().first_exact + cache.options().last_exact > 0;
@@ -133,11 +133,11 @@ void RowEncoder::append_blocks(MatrixView<const float> x, Cache& cache, Workspac
   }
 }
 
-void RowEncoder::append(MatrixView<const float> x, KeyCache& cache, Workspace& work) const {
+void RowEncoder::append(const MatrixView<const float>& x, KeyCache& cache, Workspace& work) const {
   append_blocks(x, cache, work);
 }
 
-void RowEncoder::append(MatrixView<const float> x, ValueCache& cache, Workspace& work) const {
+void RowEncoder::append(const MatrixView<const float>& x, ValueCache& cache, Workspace& work) const {
   append_blocks(x, cache, work);
 }
 

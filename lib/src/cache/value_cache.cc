@@ -85,8 +85,8 @@ std::string_view ValueCache::target() const { return plan_->table().name; }
 
 void ValueCache::reserve(std::size_t tokens) { tiles_.reserve(TileLayout::tiles(tokens) * layout_.tile_bytes()); }
 
-void ValueCache::append(MatrixView<const std::uint8_t> codes, MatrixView<const float> scales,
-                        MatrixView<const float> offsets, MatrixView<const float> exact) {
+void ValueCache::append(const MatrixView<const std::uint8_t>& codes, const MatrixView<const float>& scales,
+                        const MatrixView<const float>& offsets, const MatrixView<const float>& exact) {
   require_coded_rows("ValueCache::append", format_, windows_.any(), codes, scales, offsets, exact);
   const std::size_t n = codes.rows();
   tiles_.grow(TileLayout::tiles(size_ + n) * layout_.tile_bytes());

@@ -24,8 +24,7 @@ void throw_invalid_input(std::string_view where, std::string_view what, std::str
   throw InvalidInput(message(where, what, got, expected));
 }
 
-void require_size(std::string_view where, std::string_view what, std::size_t got, std::size_t expected) {
-  if (got == expected) return;
+void throw_wrong_size(std::string_view where, std::string_view what, std::size_t got, std::size_t expected) {
   throw_invalid_argument(where, what, std::to_string(got), std::to_string(expected));
 }
 

@@ -71,8 +71,8 @@ class KeyCache {
   /// to half precision; offsets alike when the format has them, else empty; exact (n, d), the keys themselves, when the
   /// options keep a window, else empty. Throws InvalidArgument, before anything is changed, on a wrong shape, a code
   /// out of range, or a scale or offset that is not finite in half precision. Scales below 2^-25 become zero.
-  void append(MatrixView<const std::uint8_t> codes, MatrixView<const float> scales,
-              MatrixView<const float> offsets = {}, MatrixView<const float> exact = {});
+  void append(const MatrixView<const std::uint8_t>& codes, const MatrixView<const float>& scales,
+              const MatrixView<const float>& offsets = {}, const MatrixView<const float>& exact = {});
   /// Appends keys of a bfloat16 cache: (n, d) finite floats, rounded.
   void append(MatrixView<const float> keys);
 

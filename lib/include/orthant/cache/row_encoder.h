@@ -41,19 +41,19 @@ class RowEncoder {
   std::size_t workspace_bytes() const;
 
   /// x: (n, d) -> codes: (n, d), scales: (n, 1), y: (n, d) the rotated rows.
-  void encode(MatrixView<const float> x, MatrixView<std::uint8_t> codes, MatrixView<float> scales, MatrixView<float> y,
-              Workspace& work) const;
+  void encode(const MatrixView<const float>& x, const MatrixView<std::uint8_t>& codes, const MatrixView<float>& scales,
+              const MatrixView<float>& y, Workspace& work) const;
 
   /// Appends n rows. The cache must have been made with format(). Does not allocate unless the cache grows.
-  void append(MatrixView<const float> x, KeyCache& cache, Workspace& work) const;
-  void append(MatrixView<const float> x, ValueCache& cache, Workspace& work) const;
+  void append(const MatrixView<const float>& x, KeyCache& cache, Workspace& work) const;
+  void append(const MatrixView<const float>& x, ValueCache& cache, Workspace& work) const;
 
  private:
   static constexpr std::size_t kBlock = 48;  // whole runs of the six rows that kernels multiply together
 
-  void rotate(MatrixView<const float> x, MatrixView<float> y, Workspace& work) const;
+  void rotate(const MatrixView<const float>& x, const MatrixView<float>& y, Workspace& work) const;
   template <class Cache>
-  void append_blocks(MatrixView<const float> x, Cache& cache, Workspace& work) const;
+  void append_blocks(const MatrixView<const float>& x, Cache& cache, Workspace& work) const;
 
   std::shared_ptr<const quantizer::TurboMse> quantizer_;
   const kernels::KernelTable* table_;  // of the target

@@ -86,8 +86,8 @@ class ValueCache {
   void reserve(std::size_t tokens);
 
   /// As KeyCache::append.
-  void append(MatrixView<const std::uint8_t> codes, MatrixView<const float> scales,
-              MatrixView<const float> offsets = {}, MatrixView<const float> exact = {});
+  void append(const MatrixView<const std::uint8_t>& codes, const MatrixView<const float>& scales,
+              const MatrixView<const float>& offsets = {}, const MatrixView<const float>& exact = {});
   void append(MatrixView<const float> values);
 
   /// values: (n, d) receives tokens first, first + 1, ... as coded.

@@ -32,7 +32,12 @@ class InvalidInput : public Error {
 [[noreturn]] void throw_invalid_input(std::string_view where, std::string_view what, std::string_view got,
                                       std::string_view expected);
 
+[[noreturn]] void throw_wrong_size(std::string_view where, std::string_view what, std::size_t got,
+                                   std::size_t expected);
 /// Throws InvalidArgument "<where>: <what> is <got>, expected <expected>" unless the two sizes agree.
-void require_size(std::string_view where, std::string_view what, std::size_t got, std::size_t expected);
+inline void require_size(std::string_view where, std::string_view what, std::size_t got, std::size_t expected) {
+  if (got != expected) [[unlikely]]
+    throw_wrong_size(where, what, got, expected);
+}
 
 }  // namespace orthant
