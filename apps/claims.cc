@@ -71,11 +71,9 @@ int run_claims_command(const ClaimsCommand& command, Streams streams, const Invo
   for (const report::Input& input : inputs) verify.key += ' ' + input.sha256;
   std::vector<ClaimResult> results;
   {
-    TrialProgress progress(streams.err, command.trials);
+    TrialProgress progress(streams.err);
     if (streams.err_is_terminal) {
-      verify.progress = [&](const std::string& study, std::uint64_t trials, std::size_t decided, std::size_t all) {
-        progress.show(study, trials, decided, all);
-      };
+      verify.progress = [&](const validation::VerifyProgress& now) { progress.show(now); };
     }
     results = validation::verify(studies, verify, *workers);
   }

@@ -5,25 +5,30 @@
 #include <iosfwd>
 #include <string>
 
+#include "orthant/validation/verify.h"
+
 namespace orthant::apps {
 
-/// "study: 12800 trials, 5400/s, 3 of 7 decided, 12 s left" on one line of a terminal, wiped when the object dies.
+/// "3/41 prod.gaussian.b2: 12800 trials, 5400/s, 3 of 7 decided, about 12 s left, at most 180 s" on one line of a
+/// terminal, wiped when the object dies. Times are those of the study; a fixed number of trials says "12 s left".
 class TrialProgress {
  public:
-  /// budget: trials of each study, 0 when the run goes on until it is decided; then no time left is shown.
-  TrialProgress(std::ostream& err, std::uint64_t budget) : err_(err), budget_(budget) {}
+  explicit TrialProgress(std::ostream& err) : err_(err) {}
   ~TrialProgress();
   TrialProgress(const TrialProgress&) = delete;
   TrialProgress& operator=(const TrialProgress&) = delete;
 
-  void show(const std::string& study, std::uint64_t trials, std::size_t decided, std::size_t claims);
+  void show(const validation::VerifyProgress& now);
 
  private:
   std::ostream& err_;
-  std::uint64_t budget_;
   std::string study_;
   std::chrono::steady_clock::time_point start_;
   std::uint64_t first_ = 0;
 };
+
+/// ", about 12 s left, at most 180 s": the time left at `rate` trials a second; nothing when all is decided or the rate
+/// is not known yet.
+std::string time_left(const validation::VerifyProgress& now, double rate);
 
 }  // namespace orthant::apps

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "apps/run_app.h"
 #include "orthant/kv/npy.h"
@@ -31,6 +32,25 @@ TEST(VerifyCommand, ExitCodesFollowTheVerdicts) {
   EXPECT_EQ(holds.err, "");  // no progress unless the stream is a terminal
   EXPECT_EQ(run({"verify", "lower-bound.d2.b1", "--bits", "1"}).code, kViolated);
   EXPECT_EQ(run({"verify", "mse.distortion.b2", "--dim", "16", "--bits", "2", "--trials", "512"}).code, kUndecided);
+}
+
+// On a terminal: where the run stands and how long it may take, in both modes; wiped at the end.
+TEST(VerifyCommand, ShowsWhatIsLeft) {
+  const auto shown = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"verify", "mse.distortion.b2", "--dim", "16", "--bits", "2"});
+    std::ostringstream out;
+    std::ostringstream err;
+    run_command(arguments, {out, err, true});
+    return err.str();
+  };
+  const std::string until = shown({});
+  EXPECT_NE(until.find("1/1 mse.b2: 1024 trials, "), std::string::npos) << until;
+  EXPECT_NE(until.find(" of 1 decided, about "), std::string::npos) << until;
+  EXPECT_NE(until.find(" s left, at most "), std::string::npos) << until;
+  EXPECT_TRUE(until.ends_with("\r\x1b[K"));
+  const std::string budget = shown({"--trials", "2048"});
+  EXPECT_NE(budget.find(" s left"), std::string::npos) << budget;
+  EXPECT_EQ(budget.find("at most"), std::string::npos) << budget;
 }
 
 TEST(VerifyCommand, WritesReports) {

@@ -44,6 +44,31 @@ TEST(Theorem1, AgainstTheOptimum) {
   }
 }
 
+// Printed: pi/2 times Theorem 1's printed values, cut off, below the limit. Corrected: the limit rounded up to three
+// digits.
+TEST(Theorem2, SmallBitsAsPrintedAndRoundedUp) {
+  constexpr double kPrintedUnit[] = {0.01, 0.01, 0.01, 0.001};
+  constexpr double kThirdDigit[] = {0.01, 0.001, 0.001, 0.0001};
+  for (const auto& row : golden_json("bounds/gaussian_limit.json")) {
+    const int b = row["bits"];
+    SCOPED_TRACE(b);
+    if (b > 4) {
+      EXPECT_FALSE(theorem2_refined_times_d(b).has_value());
+      EXPECT_FALSE(theorem2_refined_corrected_times_d(b).has_value());
+      continue;
+    }
+    const double limit = row["prod_gaussian"];
+    const double printed = *theorem2_refined_times_d(b);
+    const double source = std::numbers::pi / 2 * theorem1_refined(b - 1).value_or(1);
+    EXPECT_LT(printed, source);
+    EXPECT_GT(printed + kPrintedUnit[b - 1], source);
+    EXPECT_LT(printed, limit);
+    const double corrected = *theorem2_refined_corrected_times_d(b);
+    EXPECT_GT(corrected, limit);
+    EXPECT_LT(corrected - kThirdDigit[b - 1], limit);
+  }
+}
+
 TEST(Theorem2, LimitsAgreeWithGolden) {
   const CoordinateLaw normal = CoordinateLaw::gaussian();
   for (const auto& row : golden_json("bounds/gaussian_limit.json")) {

@@ -103,8 +103,8 @@ TEST(Verify, ResumesWhereItWasCutOff) {
   options.resume = path;
   std::uint64_t reached = 0;
   std::uint64_t before = 0;
-  options.progress = [&](const std::string&, std::uint64_t trials, std::size_t, std::size_t) {
-    reached = trials;
+  options.progress = [&](const VerifyProgress& now) {
+    reached = now.trials;
     throw Killed();
   };
   int cuts = 0;
@@ -144,6 +144,40 @@ TEST(Verify, FactsNeedNoTrials) {
   // What rounding may have done widens the interval: it now holds the target.
   study.channels[0].rounding = 0.3;
   EXPECT_EQ(verify({study}, {}, *workers)[0].verdict, Verdict::kUndecided);
+}
+
+// A study whose last claim takes some 40 blocks says so when half of them are done, within a factor of 2 either way: at
+// n trials the mean is off by a standard error, a fifth of the interval's half width. It never promises more than it
+// may run.
+TEST(Verify, ExpectsTheTrialsItWillTake) {
+  const auto workers = montecarlo::thread_workers(2);
+  VerifyOptions options;
+  std::vector<VerifyProgress> seen;
+  options.progress = [&](const VerifyProgress& now) { seen.push_back(now); };
+  const std::vector<Study> studies = {uniform_study("quick", 0, 0.1), uniform_study("slow", 0, 0.01)};
+  const auto results = verify(studies, options, *workers);
+  const std::uint64_t last = results.back().trials;
+  ASSERT_GT(last, 8 * montecarlo::kBlockTrials);
+  int forecasts = 0;
+  for (const VerifyProgress& now : seen) {
+    EXPECT_EQ(now.studies, 2U);
+    EXPECT_EQ(now.study, now.index == 0 ? "quick" : "slow");
+    EXPECT_EQ(now.most, options.most_trials);
+    if (now.index == 0 || now.trials < last / 2 || now.decided == now.claims) continue;
+    ASSERT_TRUE(now.expected.has_value());
+    EXPECT_GT(*now.expected, last / 2);
+    EXPECT_LT(*now.expected, 2 * last);
+    ++forecasts;
+  }
+  EXPECT_GT(forecasts, 3);
+  // Hopeless: all that it may run. False: as long as the false claim takes. A budget: that.
+  seen.clear();
+  options.most_trials = 4096;
+  verify({uniform_study("hopeless", 0, 1e-9)}, options, *workers);
+  EXPECT_EQ(seen.back().expected, 4096U);
+  options.trials = 2048;
+  verify({uniform_study("budget", 0, 0.3)}, options, *workers);
+  EXPECT_EQ(seen.back().expected, 2048U);
 }
 
 TEST(Verify, GivesUpUndecidedAndRefusesNonsense) {

@@ -44,6 +44,10 @@ double theorem2_times_d(int bits) { return std::numbers::sqrt3 * kPi * kPi * qua
 
 std::optional<double> theorem2_refined_times_d(int bits) { return small_bits({1.57, 0.56, 0.18, 0.047}, bits); }
 
+std::optional<double> theorem2_refined_corrected_times_d(int bits) {
+  return small_bits({1.58, 0.571, 0.185, 0.0543}, bits);
+}
+
 double printed_lower_bound(int bits) { return quarter_power(bits); }
 
 LowerBoundStatus printed_lower_bound_status(std::int64_t d, int bits) {

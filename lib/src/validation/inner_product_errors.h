@@ -25,4 +25,12 @@ inline ErrorMoments inner_product_errors(CodedRows& coded, std::span<const float
   return m;
 }
 
+/// Mean of (estimate - <y, x>)^2 over every unit y orthogonal to the unit vector x, for a method whose estimate is
+/// <y, x_hat>: for uniform y, E y y^T = (I - x x^T)/(d - 1), so (|x_hat|^2 - <x_hat, x>^2)/(d - 1). One number in place
+/// of many queries, with the same mean and without their scatter. d >= 2.
+inline double mean_square_across(std::span<const float> x, std::span<const float> x_hat) {
+  const double along = dot(x, x_hat);
+  return (dot(x_hat, x_hat) - along * along / dot(x, x)) / static_cast<double>(x.size() - 1);
+}
+
 }  // namespace orthant::validation

@@ -86,10 +86,8 @@ class Run {
     ClaimResult worst{claim, Verdict::kHolds, 0, {}, {}, 0};
     double worst_excess = -std::numeric_limits<double>::infinity();
     for (const std::size_t c : claim.channels) {
-      const double mean = is_fact(study_.channels[c]) ? study_.channels[c].value : moments_[c].mean();
-      Interval in = is_fact(study_.channels[c]) ? Interval{mean, mean} : sequences_[c]->interval();
-      in.lower -= study_.channels[c].rounding;
-      in.upper += study_.channels[c].rounding;
+      const double mean = this->mean(c);
+      const Interval in = interval(c);
       worst.verdict = combine(worst.verdict, judge(in, claim.relation, claim.target, claim.margin));
       const double above = mean - claim.target;
       const double excess = claim.relation == Relation::kAtMost    ? above
@@ -111,7 +109,55 @@ class Run {
     return count;
   }
 
+  /// VerifyProgress::expected of a run until decided, unlimited; infinity while an interval has no end.
+  double expected_trials() const {
+    double expected = 0;
+    for (const Claim& claim : study_.claims) {
+      if (result(claim).verdict != Verdict::kUndecided) continue;
+      // A claim holds when its last channel does, and falls with its first.
+      double to_hold = 0;
+      double to_fall = std::numeric_limits<double>::infinity();
+      bool falls = false;
+      for (const std::size_t c : claim.channels) {
+        const Outlook outlook = this->outlook(claim, c);
+        falls = falls || outlook.falls;
+        (outlook.falls ? to_fall : to_hold) =
+            outlook.falls ? std::min(to_fall, outlook.trials) : std::max(to_hold, outlook.trials);
+      }
+      expected = std::max(expected, falls ? to_fall : to_hold);
+    }
+    return expected;
+  }
+
  private:
+  double mean(std::size_t c) const {
+    return is_fact(study_.channels[c]) ? study_.channels[c].value : moments_[c].mean();
+  }
+
+  Interval interval(std::size_t c) const {
+    Interval in = is_fact(study_.channels[c]) ? Interval{mean(c), mean(c)} : sequences_[c]->interval();
+    in.lower -= study_.channels[c].rounding;
+    in.upper += study_.channels[c].rounding;
+    return in;
+  }
+
+  struct Outlook {
+    bool falls = false;  ///< the mean of today breaks the claim
+    double trials = 0;   ///< until the interval no longer reaches the nearest edge of what the claim allows
+  };
+  Outlook outlook(const Claim& claim, std::size_t c) const {
+    const double at = mean(c);
+    const Interval in = interval(c);
+    double edge = claim.target;
+    if (claim.relation == Relation::kEquals) edge += at < claim.target ? -claim.margin : claim.margin;
+    const bool below = at <= edge;
+    const bool falls = claim.relation == Relation::kEquals ? std::abs(at - claim.target) > claim.margin
+                                                           : below != (claim.relation == Relation::kAtMost);
+    const double half = below ? in.upper - at : at - in.lower;
+    const double shrink = half / std::abs(edge - at);
+    return {falls, static_cast<double>(trials()) * std::max(1.0, shrink * shrink)};
+  }
+
   const Study& study_;
   std::vector<std::unique_ptr<ConfidenceSequence>> sequences_;
   std::vector<Moments> moments_;
@@ -158,7 +204,8 @@ std::vector<ClaimResult> verify(const std::vector<Study>& studies, const VerifyO
   if (keep) checkpoint = shared_checkpoint(options.resume, checkpoint.key, workers);
 
   std::vector<ClaimResult> results;
-  for (const Study& study : studies) {
+  for (std::size_t index = 0; index < studies.size(); ++index) {
+    const Study& study = studies[index];
     const std::string& name = study.experiment.name;
     Run run(study, alpha);
     if (const auto saved = checkpoint.experiments.find(name); saved != checkpoint.experiments.end()) {
@@ -171,7 +218,13 @@ std::vector<ClaimResult> verify(const std::vector<Study>& studies, const VerifyO
         checkpoint.experiments[name] = run.state();
         if (workers.root()) montecarlo::write_checkpoint(options.resume, checkpoint);
       }
-      if (options.progress && workers.root()) options.progress(name, run.trials(), run.decided(), study.claims.size());
+      if (!options.progress || !workers.root()) continue;
+      VerifyProgress now{name, index, studies.size(), run.trials(), {}, most, run.decided(), study.claims.size()};
+      const double expected = options.trials ? static_cast<double>(most) : run.expected_trials();
+      if (std::isfinite(expected)) {
+        now.expected = expected < static_cast<double>(most) ? static_cast<std::uint64_t>(expected) : most;
+      }
+      options.progress(now);
     }
     for (const Claim& claim : study.claims) results.push_back(run.result(claim));
   }

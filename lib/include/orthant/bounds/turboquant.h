@@ -27,8 +27,12 @@ double panter_dite(std::int64_t d, int bits);
 
 /// Theorem 2: d * D_prod <= sqrt(3) pi^2 * 4^-b for unit y, b the total bits (b - 1 for the levels, 1 for the sketch).
 double theorem2_times_d(int bits);
-/// Its "refined" values 1.57, 0.56, 0.18, 0.047 for b = 1..4; 0.56 and 0.047 lie below what the method reaches.
+/// Its "refined" values 1.57, 0.56, 0.18, 0.047 for b = 1..4, used as bounds; nothing for other b. They are pi/2 times
+/// 1 and Theorem 1's values at b - 1 bits, cut off once more: all four lie below what the method reaches.
 std::optional<double> theorem2_refined_times_d(int bits);
+/// What they should be: (pi/2) D of the Gaussian limit, 1.5708, 0.5708, 0.1845, 0.05427, rounded up to three digits. D
+/// on the sphere is smaller at every d, so these are bounds: 1.58, 0.571, 0.185, 0.0543.
+std::optional<double> theorem2_refined_corrected_times_d(int bits);
 
 /// Theorem 3 as printed: D >= 4^-b for every quantizer.
 double printed_lower_bound(int bits);

@@ -12,6 +12,21 @@
 
 namespace orthant::validation {
 
+/// Where a run stands after a block of trials.
+struct VerifyProgress {
+  std::string study;
+  std::size_t index = 0;  ///< of the study in the run, from 0
+  std::size_t studies = 0;
+  std::uint64_t trials = 0;  ///< of this study so far
+  /// How many it will take. With a fixed budget, that. Until decided: where intervals that shrink like 1/sqrt(trials)
+  /// about the means of today decide every claim, and no more than `most`. It moves as the means do. Nothing while an
+  /// interval has no end yet.
+  std::optional<std::uint64_t> expected;
+  std::uint64_t most = 0;  ///< where it stops in any case
+  std::size_t decided = 0;
+  std::size_t claims = 0;
+};
+
 struct VerifyOptions {
   std::uint64_t seed = 1;
   /// Probability that any verdict of the whole run is wrong (for the asymptotic intervals: in the limit). It is shared
@@ -22,7 +37,7 @@ struct VerifyOptions {
   std::filesystem::path resume;           ///< checkpoint, read when there and written after each block; empty: none
   std::string key;                        ///< what else the run depends on, for the checkpoint
   /// Called on the root after each block.
-  std::function<void(const std::string& study, std::uint64_t trials, std::size_t decided, std::size_t claims)> progress;
+  std::function<void(const VerifyProgress&)> progress;
 };
 
 struct ClaimResult {
