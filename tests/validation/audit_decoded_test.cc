@@ -138,6 +138,20 @@ TEST(AuditDecoded, BadDirections) {
   EXPECT_EQ(faults(result), "directions ");
 }
 
+// Multi-bit RaBitQ whose search for the scale starts too late, as shipped: 1 - cos^2 is .1251 and .0132 at 2 and 4
+// bits, where a whole search reaches .1156 and .00998. 3 bits are right either way.
+TEST(AuditDecoded, SearchThatStartsTooLate) {
+  const Matrix<float> x = unit_vectors(2000, 128, "late search");
+  const double lost[] = {0.1251, 0.0350, 0.0132};
+  for (int b = 2; b <= 4; ++b) {
+    SCOPED_TRACE(b);
+    const AuditResult late = audit(x, grid_codes(x, b, true), b);
+    EXPECT_EQ(faults(late), b == 3 ? "" : "directions ");
+    EXPECT_NEAR(late.measurements[3].value, lost[b - 2], 0.02 * lost[b - 2]);
+    EXPECT_EQ(faults(audit(x, grid_codes(x, b, false), b)), "");
+  }
+}
+
 // One vector in a hundred equals a row of the rotation, as when both come from one seed: rotated, it is one-hot.
 TEST(AuditDecoded, SeedCollision) {
   Matrix<float> x = unit_vectors(2000, 128, "collision");

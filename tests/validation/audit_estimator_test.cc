@@ -119,6 +119,17 @@ TEST(AuditEstimator, GaussianConstantOnAnOrthogonalSketch) {
   }
 }
 
+// Multi-bit RaBitQ whose search for the scale starts too late: more variance than its law at 2 and 4 bits.
+TEST(AuditEstimator, SearchThatStartsTooLate) {
+  for (int b = 2; b <= 4; ++b) {
+    SCOPED_TRACE(b);
+    const AuditResult late = audit(grid_codes(keys(), b, true), b);
+    EXPECT_EQ(first_finding(late), b == 3 ? "unbiased" : "variance");
+    EXPECT_EQ(late.faulty(), b != 3);
+    EXPECT_FALSE(audit(grid_codes(keys(), b, false), b).faulty());
+  }
+}
+
 TEST(AuditEstimator, SketchThatDoesNothing) {
   for (int b = 2; b <= 4; ++b) {
     const AuditResult result = audit(rounded(keys(), sphere_levels(kDim, b - 1)), b);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <optional>
 
 #include "orthant/bounds/converse.h"
 #include "orthant/bounds/scalar_quantizer.h"
@@ -134,13 +135,13 @@ int infer_bits(const CoordinateLaw& law, double direction_error) {
   return best;
 }
 
-/// Rows agree with a rule to the precision of a 16-bit scale.
-std::string scale_rule(const Sample& s) {
+/// The rule by which every code has a scale of its own, if one does to the precision of a 16-bit scale.
+std::optional<std::string> own_scale_rule(const Sample& s) {
   constexpr double kRounding = 1e-3;
   if (s.off_unit_alignment.mean() < kRounding) return "unbiased scale: <x_hat, x> = |x|^2";
   if (s.off_unit_norm.mean() < kRounding) return "matched scale: |x_hat| = |x|";
   if (s.off_least_squares.mean() < kRounding) return "least-squares scale: <x_hat, x> = |x_hat|^2";
-  return "one scale for all codes";
+  return std::nullopt;
 }
 
 }  // namespace
@@ -202,7 +203,8 @@ AuditResult audit_decoded(MatrixView<const float> x, MatrixView<const float> x_h
       {"99 % of errors below", sorted[(sorted.size() - 1) * 99 / 100], 0, {}, ""},
       {"converse", cap, 0, {}, "no code of that many bits lies below"},
   };
-  result.findings.push_back({false, "scale-rule", scale_rule(s)});
+  const std::optional<std::string> own_scale = own_scale_rule(s);
+  result.findings.push_back({false, "scale-rule", own_scale.value_or("one scale for all codes")});
   if (!isotropic) result.findings.push_back({false, "concentrated", concentrated_rows(independent)});
 
   const bool below_converse = s.direction.mean() + half_width(s.direction, independent) < cap;
@@ -223,10 +225,11 @@ AuditResult audit_decoded(MatrixView<const float> x, MatrixView<const float> x_h
                                   s.direction.mean(), cap, b));
   }
 
-  // A wrong unit shows in the scale, and mostly in the directions too: name it before anything else.
+  // A wrong unit shows in the scale, and mostly in the directions too: name it before anything else. A scale of its own
+  // for every code hides the unit: what is left to see is in the directions.
   const double good = std::max(optimum, grid);
   const double error = s.error.mean() - half_width(s.error, independent);
-  const bool off = error > (1 + kTolerance) * bounds::unbiased_variance_times_d(good);
+  const bool off = !own_scale && error > (1 + kTolerance) * bounds::unbiased_variance_times_d(good);
   std::string unit;
   if (off) unit = explain_scale(law, b, s.error.mean(), s.alignment.mean());
   // Levels of a wrong unit code with few of their indices: the directions then say nothing about the bits.
