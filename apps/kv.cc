@@ -19,6 +19,7 @@
 #include "orthant/kv/matched_quantizer.h"
 #include "orthant/kv/run_policies.h"
 #include "orthant/quantizer/make_quantizer.h"
+#include "orthant/report/html.h"
 #include "orthant/report/plot.h"
 #include "orthant/report/report.h"
 #include "progress.h"
@@ -32,6 +33,19 @@ using report::Table;
 using report::Type;
 using report::Value;
 
+/// What the columns mean: in the help, and on the page.
+constexpr const char* kLegend =
+    "K bits: true size over the dump's tokens, scales and exact tokens included. A query reads each token as the\n"
+    "cache had it at that moment: exact or coded (kivi, sink=4, residual=128).\n"
+    "distortion: mean |x - x_hat|^2 / |x|^2; theory: what the theorem says.\n"
+    "Scores are softmax scale times <q, k>: signed mean error (bias) and RMS over the tokens a query sees.\n"
+    "from Gaussian: bits per coordinate that the Gaussian rate-distortion figure with the same second moments would "
+    "do\n"
+    "with less for the same score error; what no scheme that knows only second moments can promise to beat.\n"
+    "KL(exact || coded) of the attention weights in nats; top-1: share of queries whose strongest token stays.\n"
+    "output: mean of |o - o_hat| / |o|; pooled: sqrt(sum |o - o_hat|^2 / sum |o|^2). Averages run over query heads\n"
+    "and queries, under each layer's own causal and sliding mask.\n";
+
 struct Options {
   std::vector<std::string> dumps;
   std::vector<std::string> methods;
@@ -39,6 +53,7 @@ struct Options {
   std::string bits = "1-8";
   std::string csv;
   std::string svg;
+  std::string html;
   CommonOptions common;
 };
 
@@ -307,9 +322,9 @@ report::Plot kl_plot(const std::vector<Line>& summary, const Shown& shown) {
   return plot;
 }
 
-void print_dump(const kv::Dump& dump, std::ostream& out) {
+std::string dump_text(const kv::Dump& dump) {
   const kv::DumpLayer& layer = dump.layers().front();
-  out << fmt::format("{}: {}, {} tokens, {} layers; {} query and {} KV heads of {}, the last {} queries\n",
+  return fmt::format("{}: {}, {} tokens, {} layers; {} query and {} KV heads of {}, the last {} queries",
                      printable(dump.name()), printable(dump.model()), dump.tokens(), dump.layers().size(),
                      layer.q_heads, layer.kv_heads, layer.head_dim, layer.query_tokens);
 }
@@ -346,7 +361,7 @@ int run(const Options& options, Streams streams, const Invocation& invocation) {
   for (const std::string& method : options.methods) policies.push_back(quantizer::parse_policy(method));
   if (policies.empty()) policies = default_policies(options.bits, dumps, streams);
   std::optional<report::Provenance> from;
-  if (!options.common.json.empty()) from = make_provenance(options, policies, invocation);
+  if (!options.common.json.empty() || !options.html.empty()) from = make_provenance(options, policies, invocation);
 
   const Shown shown{dumps.size() > 1, std::any_of(policies.begin(), policies.end(),
                                                   [](const Policy& p) { return p.values.has_value(); })};
@@ -367,24 +382,34 @@ int run(const Options& options, Streams streams, const Invocation& invocation) {
     summary.insert(summary.end(), part_summary.begin(), part_summary.end());
   }
 
-  for (const kv::Dump& dump : dumps) print_dump(dump, streams.out);
+  for (const kv::Dump& dump : dumps) streams.out << dump_text(dump) << '\n';
   const auto line_fields = fields(shown, false);
   const auto summary_fields = fields(shown, true);
   streams.out << '\n' << report::to_text(make_table(line_fields, lines, true));
   streams.out << "\nall layers\n" << report::to_text(make_table(summary_fields, summary, true));
 
   const Table rows = make_table(line_fields, lines, false);
-  if (from) {
+  if (!options.common.json.empty()) {
     write_file(options.common.json,
                report::to_json(*from, rows, {{"summary", make_table(summary_fields, summary, false)}}));
   }
   if (!options.csv.empty()) write_file(options.csv, report::to_csv(rows));
-  if (!options.svg.empty()) {
-    if (const auto drawing = report::to_svg(kl_plot(summary, shown))) {
-      write_file(options.svg, *drawing);
-    } else {
-      streams.err << "orthant kv: gnuplot is not installed, " << printable(options.svg) << " is not written\n";
-    }
+  if (options.svg.empty() && options.html.empty()) return kDone;
+  const bool lossless = std::ranges::all_of(summary, [](const Line& l) { return !(l.error.attention.mean_kl() > 0); });
+  std::optional<std::string> drawing;
+  if (!lossless) drawing = report::to_svg(kl_plot(summary, shown));
+  if (!drawing) {
+    streams.err << "orthant kv: the plot is left out: " << (lossless ? "no KL is above 0" : "gnuplot is not installed")
+                << '\n';
+  }
+  if (!options.svg.empty() && drawing) write_file(options.svg, *drawing);
+  if (!options.html.empty()) {
+    std::string measured;
+    for (const kv::Dump& dump : dumps) measured += (measured.empty() ? "" : "; ") + dump_text(dump);
+    write_file(options.html,
+               report::to_html("Keys and values, coded", *from,
+                               {{"All layers", measured, drawing, make_table(summary_fields, summary, true)},
+                                {"Layer by layer", kLegend, {}, make_table(line_fields, lines, true)}}));
   }
   return kDone;
 }
@@ -405,21 +430,14 @@ Run add_kv(CLI::App& app) {
       .excludes(methods);
   command.add("--layers", options->layers, "Layers of the model, e.g. 0,5-9; all when left out").type("LIST");
   command.add("--csv", options->csv, "Write the rows to this file as CSV").type("FILE");
+  command.add("--html", options->html, "Write a page that needs no network").type("FILE");
   command.add("--svg", options->svg, "Draw KL against bits to this file (needs gnuplot)").type("FILE");
   add_common_options(command, options->common);
   command.footer(
       "Without --method, the keys are coded by turbo-mse at each width, matched (a map and a mean learnt from the\n"
-      "first tokens of the dump itself) and plain side by side, and by q8_0, q4_0 and bf16 for comparison.\n"
-      "K bits: true size over the dump's tokens, scales and exact tokens included. A query reads each token as the\n"
-      "cache had it at that moment: exact or coded (kivi, sink=4, residual=128).\n"
-      "distortion: mean |x - x_hat|^2 / |x|^2; theory: what the theorem says.\n"
-      "Scores are softmax scale times <q, k>: signed mean error (bias) and RMS over the tokens a query sees.\n"
-      "from Gaussian: bits per coordinate that the Gaussian rate-distortion figure with the same second moments would "
-      "do\n"
-      "with less for the same score error; what no scheme that knows only second moments can promise to beat.\n"
-      "KL(exact || coded) of the attention weights in nats; top-1: share of queries whose strongest token stays.\n"
-      "output: mean of |o - o_hat| / |o|; pooled: sqrt(sum |o - o_hat|^2 / sum |o|^2). Averages run over query heads\n"
-      "and queries, under each layer's own causal and sliding mask.\n\n"
+      "first tokens of the dump itself) and plain side by side, and by q8_0, q4_0 and bf16 for comparison.\n" +
+      std::string(kLegend) +
+      "\n"
       "Example:  orthant kv data/gemma3-270m-512.safetensors --layers 0,5 --bits 2-4 --json kv.json");
   return [options](Streams streams, const Invocation& invocation) { return run(*options, streams, invocation); };
 }

@@ -53,6 +53,22 @@ TEST_F(KvCommand, ReportsAreByteIdenticalForAnyNumberOfThreads) {
   EXPECT_EQ(first.at("rows").at(4), second.at("rows").at(4));  // q8_0 draws nothing
 }
 
+TEST_F(KvCommand, WritesAPage) {
+  ASSERT_EQ(run({"kv", kDump, "--layers", "0,5", "--bits", "2", "--html", file("a.html")}).code, kDone);
+  const std::string page = contents(file("a.html"));
+  for (const char* part :
+       {"<h2>All layers</h2>", "gemma-3-270m", "<svg", "turbo-mse:2,match=diag", "<h2>Layer by layer</h2>",
+        "sliding:512", "softmax scale times &lt;q, k&gt;", "--bits 2</p>", "sha256"}) {
+    EXPECT_THAT(page, HasSubstr(part));
+  }
+  EXPECT_EQ(page.find("http"), page.find("http://www.w3.org"));  // the name space of SVG, no address to load from
+  // Nothing is lost, nothing to draw on a logarithmic scale: a page without a plot.
+  const Outcome exact = run({"kv", kDump, "--layers", "0", "--method", "K=f32", "--html", file("b.html")});
+  EXPECT_EQ(exact.code, kDone);
+  EXPECT_EQ(exact.err, "orthant kv: the plot is left out: no KL is above 0\n");
+  EXPECT_EQ(contents(file("b.html")).find("<svg"), std::string::npos);
+}
+
 TEST_F(KvCommand, RowsAreADataFrame) {
   ASSERT_EQ(run({"kv", kDump, "--layers", "0,5", "--json", file("a.json"), "--svg", file("a.svg")}).code, kDone);
   const auto report = nlohmann::json::parse(contents(file("a.json")));

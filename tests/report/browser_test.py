@@ -31,11 +31,15 @@ CONTRAST = """(() => {
   return worst; })()"""
 
 
+DUMP = pathlib.Path(__file__).resolve().parents[2] / "data" / "gemma3-270m-512.safetensors"
+
+
 def make_pages(orthant, folder):
     commands = {
         "claims": (["verify", "lower-bound", "entropy", "bits", "--bits", "1,2"], ["holds", "violated"]),
         "league": (["verify", "league", "--dim", "32", "--bits", "1-3", "--seeds", "2", "--keys", "100", "--queries",
                     "10"], ["turbo-mse:2", "encode ns"]),
+        "kv": (["kv", str(DUMP), "--layers", "0", "--bits", "2,3"], ["All layers", "turbo-mse:2", "from Gaussian"]),
     }
     for name, (arguments, texts) in commands.items():
         page = folder / f"{name}.html"
