@@ -59,7 +59,7 @@ Table short_table(const std::vector<ClaimResult>& results) {
   for (const ClaimResult& r : results) {
     table.add_row({std::string(to_string(r.verdict)), r.claim.id, std::string(to_string(r.claim.form)),
                    target_text(r.claim), r.claim.exact ? Value(*r.claim.exact) : Value(), finite(r.measured),
-                   fmt::format("[{:.4g}, {:.4g}]", r.interval.lower, r.interval.upper),
+                   fmt::format("[{:.5g}, {:.5g}]", r.interval.lower, r.interval.upper),
                    static_cast<std::int64_t>(r.trials), r.claim.statement});
   }
   return table;

@@ -41,5 +41,33 @@ TEST(MeanSquareAcross, IsTheMeanOverABasis) {
   }
 }
 
+// The same by drawing queries: 40,000 of them, 4 standard errors. At d = 8 a coordinate of S^7 in place of S^6 is 40 %
+// off.
+TEST(ProbabilityBeyond, IsTheFrequencyOverQueries) {
+  constexpr int kDraws = 40000;
+  for (const std::size_t d : {8U, 48U}) {
+    for (const char* method : {"rabitq:1", "rabitq:3", "eden:2,scale=unbiased"}) {
+      SCOPED_TRACE(testing::Message() << method << ", d = " << d);
+      const auto quantizer = shipped_subjects()(method, d, 9, 4);
+      RngStream rng(3, claim_domain(method), d);
+      Matrix<float> x(1, d);
+      rng.fill_unit_vector(x.row(0));
+      CodedRows coded(*quantizer, x.view());
+      const ErrorMoments errors = inner_product_errors(coded, x.row(0), 0, 100, rng);
+      const double limit = 2 * std::sqrt(errors.square);
+      int beyond = 0;
+      std::vector<float> query(d);
+      for (int i = 0; i < kDraws; ++i) {
+        correlated_query(x.row(0), 0, rng, query);
+        beyond += std::abs(coded.error(query)) > limit ? 1 : 0;
+      }
+      const double p = probability_beyond(coded, x.row(0), limit);
+      EXPECT_GT(p, 0.005);
+      EXPECT_NEAR(beyond, kDraws * p, 4 * std::sqrt(kDraws * p * (1 - p)));
+      EXPECT_EQ(probability_beyond(coded, x.row(0), 10), 0);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace orthant::validation
