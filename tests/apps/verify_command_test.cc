@@ -72,6 +72,7 @@ TEST(VerifyCommand, RefusesBeforeAnythingRuns) {
                                                     {"verify", "--dim", "4"},
                                                     {"verify", "--bits", "9"},
                                                     {"verify", "--until", "bored"},
+                                                    {"verify", "entropy", "--rotation", "bogus"},
                                                     {"verify", "--trials", "0"},
                                                     {"verify", "--error", "2"},
                                                     {"verify", "mse", "league"},

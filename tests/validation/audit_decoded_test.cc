@@ -152,6 +152,25 @@ TEST(AuditDecoded, SearchThatStartsTooLate) {
   }
 }
 
+TEST(AuditDecoded, RowsOfAnotherOrderAndOfTheOtherSign) {
+  const Matrix<float> x = unit_vectors(2000, 128, "order");
+  const Matrix<float> x_hat = rounded(x, sphere_levels(128, 2));
+  Matrix<float> shifted(2000, 128);
+  Matrix<float> negative(2000, 128);
+  for (std::size_t i = 0; i < 2000; ++i) {
+    for (std::size_t j = 0; j < 128; ++j) {
+      shifted(i, j) = x_hat((i + 1) % 2000, j);
+      negative(i, j) = -x_hat(i, j);
+    }
+  }
+  const AuditResult order = audit(x, shifted, 2);
+  EXPECT_EQ(faults(order), "directions ");
+  EXPECT_NE(text_of(order, "directions").find("another order of the rows"), std::string::npos);
+  const AuditResult sign = audit(x, negative, 2);
+  EXPECT_EQ(faults(sign), "scale ");
+  EXPECT_NE(text_of(sign, "scale").find("their sign is not"), std::string::npos);
+}
+
 // One vector in a hundred equals a row of the rotation, as when both come from one seed: rotated, it is one-hot.
 TEST(AuditDecoded, SeedCollision) {
   Matrix<float> x = unit_vectors(2000, 128, "collision");

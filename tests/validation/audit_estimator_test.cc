@@ -152,6 +152,18 @@ TEST(AuditEstimator, BiasAndNoise) {
   EXPECT_TRUE(audit(x_hat, 4).faulty());
 }
 
+// Scores without any scatter: all zero, or exact on one-hot keys. No law has a variance of zero, none may be assumed.
+TEST(AuditEstimator, ScoresWithoutScatter) {
+  EXPECT_EQ(first_finding(audit(Matrix<float>(kKeys, kDim), 2)), "slope");
+  EXPECT_TRUE(audit(Matrix<float>(kKeys, kDim), 2).faulty());
+  Matrix<float> axes(kDim, kDim);
+  for (std::size_t i = 0; i < kDim; ++i) axes(i, i) = 1;
+  const AuditResult exact = audit_estimator(axes.view(), axes.view(), axes.view(), {});
+  EXPECT_EQ(first_finding(exact), "variance");
+  EXPECT_EQ(exact.bits, 8);
+  EXPECT_FALSE(exact.faulty());
+}
+
 TEST(AuditEstimator, Refusals) {
   const Matrix<float> scores(kQueries, 10);
   EXPECT_THROW(audit_estimator(queries().view(), keys().view(), scores.view(), {}), InvalidInput);

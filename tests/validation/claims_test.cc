@@ -14,7 +14,8 @@
 namespace orthant::validation {
 namespace {
 
-// d = 32 keeps each run short; of the printed values only 1.57 for pi/2 lies within 2 % of what the quantizers reach there.
+// d = 32 keeps each run short; of the printed values only 1.57 for pi/2 lies within 2 % of what the quantizers reach
+// there.
 ClaimOptions at_32() {
   ClaimOptions options;
   options.dim = 32;

@@ -244,6 +244,10 @@ AuditResult audit_decoded(MatrixView<const float> x, MatrixView<const float> x_h
                       bounds::distortion(law, bounds::optimal_levels(law, result.bits)), result.bits, unit));
   } else if (direction > (1 + kTolerance) * good) {
     std::string cause = "the search for codes misses better ones";
+    // Of independent directions E cos^2 = 1/d.
+    if (s.direction.mean() > 1 - 2 / static_cast<double>(dim)) {
+      cause = "these are not reconstructions of these vectors: another order of the rows, or a rotation not undone";
+    }
     for (int fewer = 1; fewer < b; ++fewer) {
       const double d = bounds::distortion(law, bounds::optimal_levels(law, fewer));
       if (std::abs(s.direction.mean() / d - 1) < 0.05) {
@@ -256,8 +260,8 @@ AuditResult audit_decoded(MatrixView<const float> x, MatrixView<const float> x_h
         fmt::format("1 - cos^2 = {:.4g}, {:+.1f} % above the optimum {:.4g} and above the best uniform grid {:.4g}: {}",
                     s.direction.mean(), 100 * (s.direction.mean() / optimum - 1), optimum, grid, cause));
   } else if (error > (1 + kTolerance) * std::max(good, bounds::unbiased_variance_times_d(s.direction.mean()))) {
-    fault("scale", fmt::format("error {:.4g} though 1 - cos^2 is {:.4g}: the codes are good, their length is not",
-                               s.error.mean(), s.direction.mean()));
+    fault("scale", fmt::format("error {:.4g} though 1 - cos^2 is {:.4g}: the codes are good, their {} is not",
+                               s.error.mean(), s.direction.mean(), s.alignment.mean() < 0 ? "sign" : "length"));
   } else if (direction > (1 + kTolerance) * optimum) {
     result.findings.push_back(
         {false, "directions",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "orthant/bounds/scalar_quantizer.h"
@@ -64,7 +65,7 @@ double nearest_law(const Signature& s, double variance) { return std::clamp(vari
 /// How far a measurement lies from a signature, in units of what tells signatures apart.
 double miss(const Signature& s, double slope, double variance) {
   return std::abs(slope - s.slope) / std::max(0.01, 0.1 * (1 - s.slope)) +
-         std::abs(std::log(variance / nearest_law(s, variance))) / 0.1;
+         std::abs(std::log(std::max(variance, std::numeric_limits<double>::min()) / nearest_law(s, variance))) / 0.1;
 }
 
 }  // namespace

@@ -66,6 +66,10 @@ std::vector<Study> claim_registry(const ClaimOptions& options) {
     if (b < 1 || b > 8) throw_invalid_argument("claim_registry", "bits", std::to_string(b), "1 to 8");
   }
   if (options.keys != nullptr) require_unit_keys(*options.keys, options.dim);
+  // Now, not after an hour of trials with the claims before; a Haar rotation is never refused, and dear.
+  if (options.rotation != "haar") {
+    shipped_rotations()(options.rotation, static_cast<std::size_t>(options.dim), options.seed, 0);
+  }
   std::vector<Study> studies;
   add_coordinate_studies(options, studies);
   add_mse_studies(options, studies);

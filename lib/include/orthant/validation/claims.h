@@ -24,7 +24,8 @@ struct ClaimOptions {
 
 /// Every claim that is checked, in the order in which it is printed. Building the list runs no trial, but computes the
 /// exact values that the claims refer to (about a second at 8 bits).
-/// Throws InvalidArgument unless dim >= 8, 1 <= bits <= 8 and keys, if any, are unit rows (within 1e-5) of dim columns.
+/// Throws InvalidArgument unless dim >= 8, 1 <= bits <= 8, rotation is one of make_rotation's for dim, and keys, if
+/// any, are unit rows (within 1e-5) of dim columns.
 std::vector<Study> claim_registry(const ClaimOptions& options);
 
 /// The studies that hold one of the claims named, with these claims only. A name is an id ("mse.theorem1.b2") or the
