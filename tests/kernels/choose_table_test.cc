@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "kernels/cpu_features.h"
 #include "kernels/kernel_table.h"
 #include "orthant/core/error.h"
 
@@ -35,6 +36,14 @@ TEST(ChooseTable, UnknownAndUnsupportedNamesAreErrorsThatListTheUsableOnes) {
     if (!table->supported()) {
       EXPECT_THROW(table_named(table->name), InvalidArgument);
     }
+  }
+}
+
+TEST(StreamingPrefetch, TakesANumberOfBytesAndNothingElse) {
+  EXPECT_EQ(prefetch_bytes_from("0"), 0U);
+  EXPECT_EQ(prefetch_bytes_from("8192"), 8192U);
+  for (const char* text : {"", "-1", "8k", " 8", "1048577", "99999999999999999999", "0x10"}) {
+    EXPECT_THROW(prefetch_bytes_from(text), InvalidArgument) << text;
   }
 }
 

@@ -198,7 +198,7 @@ void KeyCache::score_tiles(std::span<const std::byte> prepared, std::size_t firs
   const std::size_t tile_bytes = layout_.tile_bytes();
   const std::byte* const tiles = tiles_.data() + first / kLanes * tile_bytes;
   // By the size of the cache, not of this run: a cache scored tile by tile is read from memory all the same.
-  const std::size_t prefetch = prefetch_distance(tiles_.size());
+  const std::size_t prefetch = plan_->prefetch_distance(tiles_.size());
   const std::size_t whole = n / kLanes;
   const std::size_t together = plan_->parts().size() == 1 ? whole : kTilesTogether;
   for (std::size_t tile = 0; tile < whole; tile += together) {

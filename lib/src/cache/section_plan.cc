@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "kernels/cpu_features.h"
 #include "orthant/core/error.h"
 
 namespace orthant::cache {
@@ -25,7 +26,9 @@ void require_options(const CacheOptions& options) {
 }  // namespace
 
 SectionPlan::SectionPlan(const RowFormat& format, const CacheOptions& options)
-    : table_(&table_for(options.target)), exact_(options.precision == Precision::kExact) {
+    : table_(&table_for(options.target)),
+      exact_(options.precision == Precision::kExact),
+      prefetch_bytes_(kernels::streaming_prefetch_bytes()) {
   require_options(options);
   grids_.reserve(format.sections().size());  // sections keep pointers into it
   for (const RowFormat::Section& from : format.sections()) {

@@ -5,7 +5,6 @@
 #include <span>
 #include <vector>
 
-#include "kernels/cpu_features.h"
 #include "kernels/kernel_table.h"
 #include "kernels/level_grid.h"
 #include "orthant/cache/cache_options.h"
@@ -15,11 +14,6 @@
 #include "orthant/core/matrix_view.h"
 
 namespace orthant::cache {
-
-/// How far ahead kernels fetch the tiles of a cache of so many bytes: nothing when they stay in the second-level cache.
-inline std::size_t prefetch_distance(std::size_t bytes) {
-  return bytes > (std::size_t{3} << 18) ? kernels::streaming_prefetch_bytes() : 0;
-}
 
 struct SectionPart {
   kernels::Section section;
@@ -45,6 +39,11 @@ class SectionPlan {
   const std::vector<SectionPart>& parts() const { return parts_; }
   const kernels::KernelTable& table() const { return *table_; }
   bool exact() const { return exact_; }
+
+  /// How far ahead to fetch the tiles of a cache of so many bytes: nothing when they stay in the second-level cache.
+  std::size_t prefetch_distance(std::size_t cache_bytes) const {
+    return cache_bytes > (std::size_t{3} << 18) ? prefetch_bytes_ : 0;
+  }
 
   /// Queries to take together when `left` are left: the largest batch that every section has a kernel for.
   std::size_t batch(std::size_t left) const;
@@ -74,6 +73,7 @@ class SectionPlan {
 
   const kernels::KernelTable* table_;
   bool exact_;
+  std::size_t prefetch_bytes_;
   bool of_values_ = false;
   std::vector<kernels::LevelGrid> grids_;
   std::vector<std::vector<float>> levels_;

@@ -209,7 +209,7 @@ void ValueCache::sum_batch(MatrixView<const float> weights, std::size_t first, M
                         .totals = totals.data(),
                         .stride = lanes,
                         .constants = constants.data(),
-                        .prefetch = prefetch_distance(tiles_.size())};
+                        .prefetch = plan_->prefetch_distance(tiles_.size())};
   for (std::size_t begin = first; begin < end; begin += run.count * kTokens) {
     run.tiles = tiles_.data() + begin / kTokens * layout_.tile_bytes();
     run.count = 1;
