@@ -186,25 +186,42 @@ TEST(MatchedKeyCache, ManyTilesScoreAsOneByOne) {
   }
 }
 
+// Exact tokens have exact scores, and the others those of a cache without windows, bit by bit.
 TEST(MatchedKeyCache, ExactWindowsAreExact) {
-  const Setting setting{64, false, false};
-  MatchedKeyCache cache(make_coder(setting), {.first_exact = 4, .last_exact = 8});
-  const Matrix<float> keys = random_rows(130, 5), queries = random_rows(2, 6);
-  Workspace append_work(cache.append_workspace_bytes());
-  cache.append(keys.view(), append_work);
-  Matrix<float> scores(2, 130);
-  Workspace work(cache.workspace_bytes(2));
-  cache.scores(queries.view(), 1, scores.view(), work);
-  for (std::size_t h = 0; h < 2; ++h)
-    for (std::size_t i = 0; i < 130; ++i) {
-      if (i >= 4 && i < 122) continue;
-      double exact = 0, size = 0;
-      for (std::size_t j = 0; j < kDim; ++j) {
-        exact += static_cast<double>(queries(h, j)) * static_cast<double>(keys(i, j));
-        size += std::abs(static_cast<double>(queries(h, j)) * static_cast<double>(keys(i, j)));
+  for (const Setting& setting : {Setting{0, false, false},
+                                 {64, false, false},
+                                 {64, false, false, Match::kDiagonal, "hadamard:1"},
+                                 {128, true, false, Match::kDiagonal}}) {
+    for (const std::size_t n : {5U, 64U, 130U, 700U}) {
+      for (const CacheOptions& options : {CacheOptions{.first_exact = 4, .last_exact = 8},
+                                          CacheOptions{.first_exact = 70}, CacheOptions{.last_exact = 90}}) {
+        MatchedKeyCache cache(make_coder(setting), options);
+        MatchedKeyCache coded(make_coder(setting));
+        const Matrix<float> keys = random_rows(n, 5), queries = random_rows(2, 6);
+        Workspace append_work(cache.append_workspace_bytes());
+        cache.append(keys.view(), append_work);
+        coded.append(keys.view(), append_work);
+        Matrix<float> scores(2, n), all_coded(2, n);
+        Workspace work(cache.workspace_bytes(2));
+        cache.scores(queries.view(), 0.5F, scores.view(), work);
+        coded.scores(queries.view(), 0.5F, all_coded.view(), work);
+        for (std::size_t h = 0; h < 2; ++h)
+          for (std::size_t i = 0; i < n; ++i) {
+            if (i >= options.first_exact && i + options.last_exact < n) {
+              EXPECT_EQ(scores(h, i), all_coded(h, i)) << "tile " << setting.tile << " key " << i << " of " << n;
+              continue;
+            }
+            double exact = 0, size = 0;
+            for (std::size_t j = 0; j < kDim; ++j) {
+              exact += 0.5 * static_cast<double>(queries(h, j)) * static_cast<double>(keys(i, j));
+              size += std::abs(0.5 * static_cast<double>(queries(h, j)) * static_cast<double>(keys(i, j)));
+            }
+            EXPECT_NEAR(scores(h, i), exact, 32 * 6e-8 * 40 * (size + 100))
+                << "tile " << setting.tile << " key " << i << " of " << n;
+          }
       }
-      EXPECT_NEAR(scores(h, i), exact, 32 * 6e-8 * 40 * (size + 100));
     }
+  }
 }
 
 TEST(MatchedKeyCache, RefusesQueriesThatAreNotFinite) {

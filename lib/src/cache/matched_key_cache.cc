@@ -268,8 +268,11 @@ void MatchedKeyCache::scores(MatrixView<const float> queries, float scale, Matri
   if (queries.rows() == 0) return;
   if (coder_->frame().rotating()) return scores_with_rotating_mean(queries, scale, scores, work);
   if (coder_->frame().alignment().tile == 0) return scores_of_one_run(queries, scale, scores, work);
-  if (!keeps_exact_ && std::isfinite(scale) && coder_->transforms_stay_finite(queries))
-    return scores_of_runs(queries, scale, scores, work);
+  if (std::isfinite(scale) && coder_->transforms_stay_finite(queries)) {
+    scores_of_runs(queries, scale, scores, work);
+    if (keeps_exact_) score_exact_tokens(queries, scale, scores, work);
+    return;
+  }
   const std::size_t tile = coder_->frame().alignment().tile;
   const Workspace::Scope scope(work);
   const MatrixView<float> p(work.take<float>(queries.rows() * coder_->dim()).data(), queries.rows(), coder_->dim());
@@ -319,6 +322,27 @@ void MatchedKeyCache::scores_of_runs(const MatrixView<const float>& queries, flo
     keys_.score_runs(prepared.first((end - first) * bytes), {end - first, tile, h}, begin,
                      scores.middle_cols(begin, std::min(end * tile, size()) - begin), work, false);
   }
+}
+
+void MatchedKeyCache::score_exact_tokens(const MatrixView<const float>& queries, float scale,
+                                         const MatrixView<float>& scores, Workspace& work) const {
+  const std::size_t h = queries.rows();
+  const std::size_t tile = coder_->frame().alignment().tile;
+  const ExactWindows& windows = keys_.windows_;
+  const std::size_t tiles = (size() + tile - 1) / tile;
+  const Workspace::Scope scope(work);
+  const MatrixView<float> p(work.take<float>(h * coder_->dim()).data(), h, coder_->dim());
+  const std::span<float> terms = work.take<float>(h);
+  const auto score_tile = [&](std::size_t t) {
+    coder_->transform_queries(queries, phases_of(t, 1), p, terms, work);
+    for (float& term : terms) term *= scale;
+    const std::size_t first = t * tile;
+    keys_.score_windows(p, scale, first, scores.middle_cols(first, std::min(tile, size() - first)),
+                        MatrixView<const float>(terms.data(), h, 1));
+  };
+  const std::size_t of_first = std::min(tiles, (windows.first() + tile - 1) / tile);
+  for (std::size_t t = 0; t < of_first; ++t) score_tile(t);
+  for (std::size_t t = std::max(of_first, windows.last_begin(size()) / tile); t < tiles; ++t) score_tile(t);
 }
 
 void MatchedKeyCache::scores_with_rotating_mean(MatrixView<const float> queries, float scale, MatrixView<float> scores,

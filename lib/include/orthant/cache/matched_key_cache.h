@@ -99,9 +99,12 @@ class MatchedKeyCache {
   /// Without tiles: one transformed query for all keys.
   void scores_of_one_run(const MatrixView<const float>& queries, float scale, const MatrixView<float>& scores,
                          Workspace& work) const;
-  /// With tiles, for queries whose transforms are sure to be finite and no exact windows.
+  /// With tiles, for queries whose transforms are sure to be finite: from the codes, of exact tokens too.
   void scores_of_runs(const MatrixView<const float>& queries, float scale, const MatrixView<float>& scores,
                       Workspace& work) const;
+  /// Overwrites the scores of the windows' tokens by exact ones.
+  void score_exact_tokens(const MatrixView<const float>& queries, float scale, const MatrixView<float>& scores,
+                          Workspace& work) const;
   void scores_with_rotating_mean(MatrixView<const float> queries, float scale, MatrixView<float> scores,
                                  Workspace& work) const;
   /// Of minus the starts of consecutive tiles.
