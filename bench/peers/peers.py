@@ -1,120 +1,96 @@
-"""Times vector-search libraries on the work that a key cache does, beside `orthant bench`, and prints ratios.
+#!/usr/bin/env python3
+"""Times other libraries on the work of a key cache, beside Orthant's own caches, and prints tables of ratios.
 
-What a row of a peer returns differs, and is said in the table: all scores as floats, or only the best key. Every peer
-runs on one thread, with keys that fit the second-level cache and keys that do not, one query and eight. Rounds of all
-measurements are interleaved; the table has medians. Calls from Python cost about a microsecond each, which is charged
-to the peers: at 16384 keys 0.1 ns a key.
+Every row is proved before it is timed: d times the mean square error of its scores beside the products of the unit
+vectors must not exceed the row's tolerance. Rows that stand beside the same row of ours are timed in the same rounds;
+the tables have medians of processor time, and of the ratios round by round. A library that is missing, fails or is not
+proved is named on the error stream and left out. bench/peers/run.sh installs the libraries and starts this.
 """
 
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.metadata
 import json
-import statistics
-import subprocess
+import os
+import pathlib
+import platform
 import sys
-import tempfile
-import time
+from collections.abc import Iterator
 
-import faiss
-import numkong
-import numpy as np
-import turbovec
+import ours
+import row_dots
+from keys import key_set
+from measure import measure_beside
+from peer import Peer
+from table import markdown
 
-DIM = 128
-PLACES = {"cache": 16384, "memory": 1 << 20}
-ROUNDS = 7
-
-
-def time_call(call):
-    """Seconds of one call, over at least two milliseconds."""
-    count, begin = 0, time.perf_counter()
-    while True:
-        call()
-        count += 1
-        elapsed = time.perf_counter() - begin
-        if elapsed > 0.002:
-            return elapsed / count
+PACKAGES = {"faiss-cpu": "faiss_peers", "turbovec": "turbovec_peers", "rabitqlib": "rabitqlib_peers",
+            "numkong": "numkong_peers", "ggml": "ggml_peers"}
+DISTRIBUTIONS = {"ggml": "llama-cpp-python"}
+# Keys that leave no level of cache anything to keep between calls, also at the least bytes a key.
+MEMORY = {"1": 4 << 20, "2": 2 << 20}
+MEMORY_OTHERS = 1 << 20
 
 
-def faiss_index(description, keys):
-    index = faiss.index_factory(DIM, description, faiss.METRIC_INNER_PRODUCT)
-    index.train(keys[:16384])
-    index.add(keys)
-    return index
+def processor() -> str:
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
 
 
-def peers(keys, queries):
-    """(peer, bits, what it returns, call) for each peer that works here."""
-    found = []
-
-    def add(name, bits, returns, make):
+def found_peers(library: str, wanted: list[str]) -> Iterator[Peer]:
+    """Rows of ours, then those of every package that can be loaded here."""
+    code = ours.load(library)
+    print(f"Orthant: {code.orthant_target().decode()}; {processor()}; Python {platform.python_version()}")
+    yield from ours.rows(code)
+    loops = row_dots.load(library)
+    for package in wanted:
         try:
-            call = make()
-            call()
-            found.append((name, bits, returns, call))
-        except Exception as error:  # a peer that does not run on this machine is no failure of ours
-            print(f"skipped {name}: {error}", file=sys.stderr)
-
-    def search(index):
-        return lambda: index.search(queries, 1)
-
-    for bits in (2, 3, 4):
-        def make(bits=bits):
-            index = turbovec.TurboQuantIndex(dim=DIM, bit_width=bits)
-            index.add(keys)
-            index.prepare()
-            return search(index)
-        add("turbovec", bits, "best key", make)
-    add("FAISS FastScan PQ32x4", 1, "best key", lambda: search(faiss_index("PQ32x4fs", keys)))
-    add("FAISS FastScan PQ64x4", 2, "best key", lambda: search(faiss_index("PQ64x4fs", keys)))
-    add("FAISS FastScan PQ128x4", 4, "best key", lambda: search(faiss_index("PQ128x4fs", keys)))
-    add("FAISS RaBitQ FastScan", 1, "best key", lambda: search(faiss_index("RaBitQfs", keys)))
-    add("FAISS SQ4", 4, "best key", lambda: search(faiss_index("SQ4", keys)))
-    add("FAISS SQ8", 8, "best key", lambda: search(faiss_index("SQ8", keys)))
-
-    def int8():
-        scale = 127 / np.abs(keys).max()
-        rows = np.rint(keys * scale).astype(np.int8)
-        asked = np.rint(queries * (127 / np.abs(queries).max())).astype(np.int8)
-        packed = numkong.dots_pack(rows, "int8")
-        return lambda: numkong.dots_packed(asked, packed)
-    add("NumKong int8", 8, "raw integers", int8)
-    return found
+            module = importlib.import_module(PACKAGES[package])
+            takes_loops = package in ("numkong", "ggml")
+            yield from module.peers(loops) if takes_loops else module.peers()
+            print(f"{package}: {importlib.metadata.version(DISTRIBUTIONS.get(package, package))}")
+        except Exception as error:  # one package that does not load must not cost the others
+            print(f"skipped {package}: {type(error).__name__}: {error}", file=sys.stderr)
 
 
-def ours(orthant):
-    """{(bits, place): (ns of one query, ns of eight)} from one run of our own command."""
-    with tempfile.NamedTemporaryFile(suffix=".json") as report:
-        subprocess.run(
-            [orthant, "bench", "--dim", str(DIM), "--cached", str(PLACES["cache"]), "--memory", str(PLACES["memory"]),
-             "--seconds", "6", "--json", report.name], check=True, stdout=subprocess.DEVNULL)
-        rows = json.load(open(report.name))["rows"]
-    bits = {"turbo-mse:1": 1, "turbo-mse:2": 2, "turbo-mse:3": 3, "turbo-mse:4": 4, "int8": 8}
-    return {(bits[row["format"]], row["place"]): (row["ns_per_key"], row["ns_per_key_8"])
-            for row in rows if row["format"] in bits}
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", required=True, help="liborthant_peers.so of the build")
+    parser.add_argument("--keys", action="append", help="dimension of random keys, or a dump; may be repeated")
+    parser.add_argument("--memory", default="128", help="key sets also measured from memory, separated by commas")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--packages", default=",".join(PACKAGES), help="separated by commas")
+    parser.add_argument("--beside", default="", help="only these rows of ours, separated by commas: 1,2,3,4,8,8 wide,16")
+    parser.add_argument("--json", type=pathlib.Path, help="all results, with and without the cost of a call")
+    return parser.parse_args()
 
 
-def main(orthant):
-    random = np.random.default_rng(1)
-    before = ours(orthant)
-    jobs = []
-    for place, count in PLACES.items():
-        keys = random.standard_normal((count, DIM), dtype=np.float32)
-        keys /= np.linalg.norm(keys, axis=1, keepdims=True)
-        for number in (1, 8):
-            queries = random.standard_normal((number, DIM), dtype=np.float32)
-            for name, bits, returns, call in peers(keys, queries):
-                jobs.append((name, bits, returns, place, number, count, call, []))
-    for _ in range(ROUNDS):
-        for job in jobs:
-            job[-1].append(time_call(job[-2]))
-    after = ours(orthant)
-
-    print(f"{'peer':24} {'bits':>4} {'returns':14} {'from':7} {'queries':>7} {'ns/key':>8} {'ours':>8} {'ratio':>6}")
-    for name, bits, returns, place, number, count, _, seconds in jobs:
-        peer = statistics.median(seconds) / count * 1e9
-        own = (before[bits, place][number == 8] + after[bits, place][number == 8]) / 2
-        print(f"{name:24} {bits:4} {returns:14} {place:7} {number:7} {peer:8.3f} {own:8.3f} {peer / own:6.2f}")
-    print("\nOurs: all scores as floats, scales applied; the mean of a run before the peers and one after.")
+def main() -> None:
+    options = arguments()
+    if os.environ.get("OMP_NUM_THREADS") != "1":
+        sys.exit("peers: OMP_NUM_THREADS must be 1; bench/peers/run.sh sets it")
+    peers = list(found_peers(options.library, options.packages.split(",")))
+    groups = list(dict.fromkeys(peer.beside for peer in peers))
+    if options.beside:
+        groups = [group for group in groups if group in options.beside.split(",")]
+    report = []
+    for spec in options.keys or ["128", "64"]:
+        chosen = key_set(spec)
+        results = []
+        for group in groups:
+            from_memory = MEMORY.get(group, MEMORY_OTHERS) if spec in options.memory.split(",") else 0
+            beside = [peer for peer in peers if peer.beside == group]
+            results.append(measure_beside(beside, chosen, from_memory, options.rounds))
+            print(f"measured {chosen.name}: {group}", file=sys.stderr, flush=True)
+        print(f"\n{chosen.name}\n\n{markdown(results)}", flush=True)
+        report.append({"keys": chosen.name, "groups": results})
+        if options.json:
+            options.json.write_text(json.dumps(report, indent=1) + "\n")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

@@ -1,0 +1,123 @@
+"""ggml's dot kernels, from the shared libraries that llama-cpp-python builds; called as its attention calls them: the
+query in the kernel's own type, then one key after another."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import pathlib
+from collections.abc import Iterator
+
+import numpy as np
+
+from peer import SCORE_RUN, Peer, Repeated, Rows
+from row_dots import RowsOf
+
+# name: (number in ggml.h's enum ggml_type, row of ours, tolerance)
+TYPES = {
+    "q1_0": (41, "1", 0.8),
+    "q2_0": (42, "2", 0.4),
+    "q4_0": (2, "4", 0.05),
+    "q4_1": (3, "4", 0.05),
+    "iq4_nl": (20, "4", 0.05),
+    "mxfp4": (39, "4", 0.08),
+    "q8_0": (8, "8", 0.001),
+    "bf16": (30, "16", 1e-4),
+    "f16": (1, "16", 1e-4),
+}
+
+
+class CpuTraits(ctypes.Structure):
+    """struct ggml_type_traits_cpu of ggml-cpu.h."""
+
+    _fields_ = [("from_float", ctypes.c_void_p), ("vec_dot", ctypes.c_void_p), ("vec_dot_type", ctypes.c_int),
+                ("nrows", ctypes.c_int64)]
+
+
+class Ggml:
+    def __init__(self) -> None:
+        spec = importlib.util.find_spec("llama_cpp")
+        if spec is None or spec.origin is None:
+            raise ModuleNotFoundError("llama-cpp-python is not installed")
+        folder = pathlib.Path(os.environ.get("ORTHANT_GGML_FOLDER", pathlib.Path(spec.origin).parent / "lib"))
+        self.base = ctypes.CDLL(str(folder / "libggml-base.so"), mode=ctypes.RTLD_GLOBAL)
+        self.cpu = ctypes.CDLL(str(folder / "libggml-cpu.so"), mode=ctypes.RTLD_GLOBAL)
+        self.base.ggml_row_size.restype = ctypes.c_size_t
+        self.base.ggml_row_size.argtypes = [ctypes.c_int, ctypes.c_int64]
+        self.base.ggml_type_name.restype = ctypes.c_char_p
+        self.base.ggml_quantize_chunk.restype = ctypes.c_size_t
+        self.base.ggml_quantize_chunk.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p] + [
+            ctypes.c_int64] * 3 + [ctypes.c_void_p]
+        self.cpu.ggml_get_type_traits_cpu.restype = ctypes.POINTER(CpuTraits)
+        self.cpu.ggml_cpu_init()  # tables for half precision
+
+    def traits(self, name: str) -> CpuTraits:
+        number = TYPES[name][0]
+        told = self.base.ggml_type_name(number).decode()
+        if told != name:
+            raise RuntimeError(f"type {number} is {told} here, expected {name}")
+        return self.cpu.ggml_get_type_traits_cpu(number).contents
+
+    def row_bytes(self, number: int, dim: int) -> int:
+        return self.base.ggml_row_size(number, dim)
+
+    def from_float(self, traits: CpuTraits, rows: Rows, out: np.ndarray) -> None:
+        """Rows follow each other without a gap and blocks divide them: one long row is the same bytes."""
+        prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+        prototype(traits.from_float)(rows.ctypes.data, out.ctypes.data, rows.size)
+
+
+class GgmlKeys:
+    def __init__(self, ggml: Ggml, name: str, keys: Rows, loops: ctypes.CDLL) -> None:
+        self.ggml, self.loops, self.traits = ggml, loops, ggml.traits(name)
+        self.dim, self.count = keys.shape[1], len(keys)
+        row = ggml.row_bytes(TYPES[name][0], self.dim)
+        self.rows = np.zeros((self.count, row), np.uint8)
+        ggml.from_float(self.traits, keys, self.rows)
+        self.bytes_per_key = float(row)
+
+    def scores(self, queries: Rows) -> np.ndarray:
+        out = self.empty(len(queries))
+        self.asking_into(queries, out)(1)
+        return out
+
+    def best(self, queries: Rows) -> None:
+        return None
+
+    def asking(self, queries: Rows) -> Repeated:
+        return self.asking_into(queries, self.empty(len(queries)))
+
+    def empty(self, queries: int) -> np.ndarray:
+        return np.zeros((queries, min(self.count, SCORE_RUN)), np.float32)
+
+    def asking_into(self, queries: Rows, out: np.ndarray) -> Repeated:
+        kind = self.traits.vec_dot_type
+        from_float = self.ggml.cpu.ggml_get_type_traits_cpu(kind).contents.from_float
+        row = self.ggml.row_bytes(kind, self.dim)
+        asked = np.zeros((len(queries), row), np.uint8)
+        keys = RowsOf(self.rows.ctypes.data, self.rows.shape[1], self.count)
+
+        def run(repeats: int) -> None:
+            self.loops.peers_ggml_scores(self.traits.vec_dot, from_float, queries.ctypes.data, asked.ctypes.data, row,
+                                         len(queries), ctypes.byref(keys), self.dim, out.ctypes.data, out.shape[1],
+                                         repeats)
+
+        return run
+
+
+def peers(loops: ctypes.CDLL) -> Iterator[Peer]:
+    ggml = Ggml()
+    for name, (number, beside, tolerance) in TYPES.items():
+        def encoding(rows: Rows, name: str = name, number: int = number) -> Repeated:
+            traits = ggml.traits(name)
+            out = np.zeros((len(rows), ggml.row_bytes(number, rows.shape[1])), np.uint8)
+
+            def run(repeats: int) -> None:
+                for _ in range(repeats):
+                    ggml.from_float(traits, rows, out)
+
+            return run
+
+        yield Peer("ggml", name, beside, "floats", tolerance,
+                   lambda keys, name=name: GgmlKeys(ggml, name, keys, loops), encoding, called_from_python=False)
