@@ -11,7 +11,7 @@ import numpy as np
 
 from keys import KeySet
 from peer import Index, Peer, Repeated, Rows
-from proof import score_error
+from proof import check_best, score_error
 from timing import Stopwatch, ratio
 
 CACHED = 4096
@@ -90,7 +90,10 @@ def prepare(peer: Peer, key_set: KeySet, from_memory: int) -> Row:
     few = peer.build(keys[:FEW]) if peer.called_from_python else None
     row = Row(peer, error, index.bytes_per_key, calls(peer, index, few, asked, "cached", CACHED), [index, few])
     if from_memory > 0:
-        large = peer.build(key_set.keys(from_memory, peer.rotated_by_caller))
+        many = key_set.keys(from_memory, peer.rotated_by_caller)
+        large = peer.build(many)
+        if not peer.shortlisted:
+            check_best(large, many, asked(8), error)
         row.kept.append(large)
         row.timed |= calls(peer, large, few, asked, "memory", from_memory)
     if peer.encoding is not None:

@@ -41,6 +41,7 @@ class Peer:
     build: Callable[[Rows], Index]
     encoding: Callable[[Rows], Repeated] | None = None
     rotated_by_caller: bool = False  # it assumes coordinates without a direction of their own
+    shortlisted: bool = False  # of many keys it scores only a shortlist: what it calls best is not checked there
     called_from_python: bool = True  # the cost of a call is measured with few keys and taken off
 
 

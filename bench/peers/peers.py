@@ -24,7 +24,7 @@ import row_dots
 from keys import key_set
 from measure import measure_beside
 from peer import Peer
-from table import markdown
+from table import fastest, markdown
 
 PACKAGES = {"faiss-cpu": "faiss_peers", "turbovec": "turbovec_peers", "rabitqlib": "rabitqlib_peers",
             "numkong": "numkong_peers", "ggml": "ggml_peers"}
@@ -41,6 +41,13 @@ def processor() -> str:
     return platform.machine()
 
 
+def version(distribution: str) -> str:
+    try:
+        return f"{distribution} {importlib.metadata.version(distribution)}"
+    except importlib.metadata.PackageNotFoundError:
+        return f"{distribution} is not installed; libraries from elsewhere"
+
+
 def found_peers(library: str, wanted: list[str]) -> Iterator[Peer]:
     """Rows of ours, then those of every package that can be loaded here."""
     code = ours.load(library)
@@ -52,7 +59,7 @@ def found_peers(library: str, wanted: list[str]) -> Iterator[Peer]:
             module = importlib.import_module(PACKAGES[package])
             takes_loops = package in ("numkong", "ggml")
             yield from module.peers(loops) if takes_loops else module.peers()
-            print(f"{package}: {importlib.metadata.version(DISTRIBUTIONS.get(package, package))}")
+            print(version(DISTRIBUTIONS.get(package, package)))
         except Exception as error:  # one package that does not load must not cost the others
             print(f"skipped {package}: {type(error).__name__}: {error}", file=sys.stderr)
 
@@ -86,7 +93,7 @@ def main() -> None:
             beside = [peer for peer in peers if peer.beside == group]
             results.append(measure_beside(beside, chosen, from_memory, options.rounds))
             print(f"measured {chosen.name}: {group}", file=sys.stderr, flush=True)
-        print(f"\n{chosen.name}\n\n{markdown(results)}", flush=True)
+        print(f"\n{chosen.name}\n\n{markdown(results)}\n\nThe fastest\n\n{fastest(results)}", flush=True)
         report.append({"keys": chosen.name, "groups": results})
         if options.json:
             options.json.write_text(json.dumps(report, indent=1) + "\n")

@@ -31,3 +31,17 @@ def markdown(groups: list[list[dict]]) -> str:
                 f"| **{name}**" if position == 0 else f"| {name}", result["returns"], f"{result['bytes_per_key']:.4g}",
                 f"{result['error']:.2g}", *(cell(result, place, position == 0) for place in places)]) + " |")
     return "\n".join(lines)
+
+
+def fastest(groups: list[list[dict]]) -> str:
+    """For each row of ours that others stand beside: the fastest of them in each column."""
+    places = [place for place in HEADS if any(place in group[0] for group in groups)]
+    lines = [" | ".join(["| beside", *(HEADS[place] for place in places)]) + " |", "|" + "---|" * (1 + len(places))]
+    for group in groups:
+        cells = []
+        for place in places:
+            others = [result for result in group[1:] if result["library"] != "Orthant" and place in result]
+            best = min(others, key=lambda result: result[place]["ns"], default=None)
+            cells.append("-" if best is None else f"{best['library']} {best['name']} {cell(best, place, False)}")
+        lines.append(" | ".join([f"| {group[0]['name']}", *cells]) + " |")
+    return "\n".join(lines)

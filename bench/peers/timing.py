@@ -26,9 +26,14 @@ class Stopwatch:
     def measure(self) -> None:
         if self.repeats == 0:
             self.call(1)  # warms up
-            once = self._run(1)
-            self.repeats = max(1, round(SHORTEST / max(once, 1e-7)))
+            self.repeats = 1
+            while self._run(self.repeats) < SHORTEST:  # no single run decides: a disturbed one would end it too early
+                self.repeats *= 2
+            self.repeats = max(self.repeats, self.repeats_by(self._run(self.repeats)))
         self.seconds.append(self._run(self.repeats) / self.repeats)
+
+    def repeats_by(self, seconds: float) -> int:
+        return round(self.repeats * SHORTEST / max(seconds, 1e-9))
 
     def _run(self, repeats: int) -> float:
         wall, processor = time.perf_counter(), time.process_time()
