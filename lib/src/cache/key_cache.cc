@@ -19,7 +19,8 @@ namespace {
 constexpr std::size_t kLanes = TileLayout::kLanes;
 static_assert(kLanes == kernels::kLanes && TileLayout::kRowBytes == kernels::kRowBytes);
 
-// Sections of a row are scored in turn over this many tiles, which stay in the first-level cache meanwhile.
+// Sections of a row are scored in turn over this many tiles, which stay in the first-level cache meanwhile; over one
+// when tiles stream from memory, so that they are still read in order.
 constexpr std::size_t kTilesTogether = 4;
 
 float dot_in_order(std::span<const float> x, std::span<const float> y, float scale) {
@@ -200,7 +201,8 @@ void KeyCache::score_tiles(std::span<const std::byte> prepared, std::size_t firs
   // By the size of the cache, not of this run: a cache scored tile by tile is read from memory all the same.
   const std::size_t prefetch = plan_->prefetch_distance(tiles_.size());
   const std::size_t whole = n / kLanes;
-  const std::size_t together = plan_->parts().size() == 1 ? whole : kTilesTogether;
+  const std::size_t of_sections = SectionPlan::streams(tiles_.size()) ? 1 : kTilesTogether;
+  const std::size_t together = plan_->parts().size() == 1 ? whole : of_sections;
   for (std::size_t tile = 0; tile < whole; tile += together) {
     plan_->score(prepared, batch,
                  {tiles + tile * tile_bytes, std::min(together, whole - tile), scores.data() + tile * kLanes,

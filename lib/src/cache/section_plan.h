@@ -40,10 +40,10 @@ class SectionPlan {
   const kernels::KernelTable& table() const { return *table_; }
   bool exact() const { return exact_; }
 
-  /// How far ahead to fetch the tiles of a cache of so many bytes: nothing when they stay in the second-level cache.
-  std::size_t prefetch_distance(std::size_t cache_bytes) const {
-    return cache_bytes > (std::size_t{3} << 18) ? prefetch_bytes_ : 0;
-  }
+  /// True for tiles of so many bytes in all that do not stay in the second-level cache.
+  static bool streams(std::size_t cache_bytes) { return cache_bytes > std::size_t{3} << 18; }
+  /// How far ahead to fetch them.
+  std::size_t prefetch_distance(std::size_t cache_bytes) const { return streams(cache_bytes) ? prefetch_bytes_ : 0; }
 
   /// Queries to take together when `left` are left: the largest batch that every section has a kernel for.
   std::size_t batch(std::size_t left) const;

@@ -210,9 +210,13 @@ void TileLayout::get_codes(std::span<const std::byte> tile, std::size_t lane, st
 }
 
 void TileLayout::put_bfloat16(std::span<std::byte> tile, std::size_t lane, std::span<const float> values) const {
-  for (std::size_t j = 0; j < values.size(); ++j) {
-    put_half(tile, j / 2 * kRowBytes + 2 * (j % 2), 2 * lane, float_to_bfloat16(values[j]));
+  std::byte* word = &tile[4 * lane];  // of two coordinates
+  std::size_t j = 0;
+  for (; j + 2 <= values.size(); j += 2, word += kRowBytes) {
+    const std::uint32_t both = float_to_bfloat16(values[j]) | std::uint32_t{float_to_bfloat16(values[j + 1])} << 16;
+    std::memcpy(word, &both, sizeof(both));
   }
+  if (j < values.size()) put_half(tile, j / 2 * kRowBytes, 2 * lane, float_to_bfloat16(values[j]));
 }
 
 void TileLayout::get_bfloat16(std::span<const std::byte> tile, std::size_t lane,

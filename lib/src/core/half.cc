@@ -35,12 +35,6 @@ float half_to_float(std::uint16_t half) {
   return std::bit_cast<float>(sign | (exponent + 112U) << 23 | fraction << 13);
 }
 
-std::uint16_t float_to_bfloat16(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  if ((bits & 0x7FFFFFFFU) > 0x7F800000U) return static_cast<std::uint16_t>(bits >> 16 | 0x40U);
-  return static_cast<std::uint16_t>((bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16);
-}
-
 float bfloat16_to_float(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
 
 }  // namespace orthant

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 namespace orthant {
@@ -9,7 +10,12 @@ namespace orthant {
 /// Conversions to float are exact.
 std::uint16_t float_to_half(float x);
 float half_to_float(std::uint16_t bits);
-std::uint16_t float_to_bfloat16(float x);
+inline std::uint16_t float_to_bfloat16(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  const std::uint32_t rounded = (bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16;
+  const std::uint32_t quiet = bits >> 16 | 0x40U;
+  return static_cast<std::uint16_t>((bits & 0x7FFFFFFFU) > 0x7F800000U ? quiet : rounded);
+}
 float bfloat16_to_float(std::uint16_t bits);
 
 }  // namespace orthant
