@@ -1,5 +1,5 @@
 """The report of `orthant verify` as a process sees it: the same bytes for 1, 2 and 3 threads, for 1, 2 and 4 MPI ranks,
-and for a run that was killed with SIGKILL and resumed.
+for a process bound to one processor, and for a run that was killed with SIGKILL and resumed.
 
 Usage: verify_process_test.py ORTHANT [MPIRUN]
 """
@@ -24,6 +24,19 @@ def run(prefix, orthant, report, *more):
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
     if done.returncode != 0:
         raise SystemExit(f"{done.args} exited with {done.returncode}\n{done.stderr}")
+    return report.read_bytes()
+
+
+def bound_to_one_processor(orthant, report):
+    """As mpirun binds its ranks: one thread, and no scheduler's complaint that more were asked for."""
+    bind = lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    done = subprocess.run([orthant, *ARGUMENTS, "--json", str(report)], preexec_fn=bind, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
+    if done.returncode != 0 or done.stderr:
+        raise SystemExit(f"bound to one processor: exit code {done.returncode}, stderr: {done.stderr}")
+    info = subprocess.run([orthant, "info"], preexec_fn=bind, text=True, stdout=subprocess.PIPE, check=True, timeout=300)
+    if ["threads", "1"] not in [line.split() for line in info.stdout.splitlines()]:
+        raise SystemExit(f"bound to one processor: expected one thread\n{info.stdout}")
     return report.read_bytes()
 
 
@@ -67,6 +80,8 @@ def main():
         for threads in (2, 3):
             if run([], orthant, folder / f"threads{threads}.json", "--threads", str(threads)) != want:
                 raise SystemExit(f"{threads} threads: the report differs")
+        if bound_to_one_processor(orthant, folder / "bound.json") != want:
+            raise SystemExit("bound to one processor: the report differs")
         killed_and_resumed(orthant, folder, want)
         if mpirun is None:
             print("no mpirun: ranks not tried")

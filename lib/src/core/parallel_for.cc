@@ -1,6 +1,7 @@
 #include "orthant/core/parallel_for.h"
 
 #include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/info.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
@@ -17,7 +18,7 @@
 
 namespace orthant {
 
-int default_threads() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+int default_threads() { return std::max(1, oneapi::tbb::info::default_concurrency()); }
 
 namespace detail {
 namespace {

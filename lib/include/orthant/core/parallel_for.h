@@ -5,7 +5,8 @@
 
 namespace orthant {
 
-/// Threads that `threads = 0` stands for: the hardware's number, at least 1.
+/// Threads that `threads = 0` stands for: the processors this process may run on (a rank bound to one core has one), at
+/// least 1.
 int default_threads();
 
 namespace detail {
