@@ -59,6 +59,21 @@ TEST(Plot, LimitsAreDashedAndSeriesDiffer) {
   EXPECT_EQ(looks.size(), 21U);    // twenty series without two of the same colour and mark
 }
 
+/// Height at which the SVG of gnuplot puts a text: of the last translate(x,y) before it.
+double height_of(const std::string& svg, const std::string& text) {
+  const std::size_t comma = svg.find(',', svg.rfind("translate(", svg.find('>' + text)));
+  return std::stod(svg.substr(comma + 1));
+}
+
+// The baselines of the axis's label and of the key's first line were 16 apart at a font size of 15: letters touched. A
+// line and a third is 20.
+TEST(Plot, TheLabelOfTheAxisKeepsClearOfTheKey) {
+  const auto svg = to_svg(sample());
+  if (!svg) GTEST_SKIP() << "no gnuplot";
+  EXPECT_GT(height_of(*svg, "turbo-mse"), height_of(*svg, "bits") + 20);
+  EXPECT_GT(height_of(*svg, "bits"), 0);
+}
+
 TEST(Plot, DrawsSvgOrSaysThatGnuplotIsMissing) {
   if (const auto svg = to_svg(sample())) {
     EXPECT_THAT(*svg, HasSubstr("<svg"));

@@ -94,10 +94,11 @@ int run_gnuplot(const ScratchFile& program, const ScratchFile& out, const Scratc
 }  // namespace
 
 std::string to_gnuplot(const Plot& plot) {
+  // height 1: without half a line of its own above, the key begins where the label of the x axis has its descenders.
   std::string text = "set terminal svg noenhanced size 900,760 font 'sans-serif,15' background rgb 'white'\n";
   text += "set encoding utf8\nset title " + quoted(plot.title) + "\nset xlabel " + quoted(plot.x_label) +
           "\nset ylabel " + quoted(plot.y_label) +
-          "\nset grid\nset key below horizontal Left reverse maxcols 3 samplen 2\n";
+          "\nset grid\nset key below horizontal Left reverse maxcols 3 samplen 2 height 1\n";
   if (plot.log_y) text += "set logscale y\nset format y '%g'\n";
   std::string data;
   std::string command;
