@@ -164,6 +164,24 @@ TEST(AuditEstimator, ScoresWithoutScatter) {
   EXPECT_FALSE(exact.faulty());
 }
 
+// Scores of the keys themselves, or of codes of more bits: finer than two bits can be. Nobody is accused of bits that
+// nobody stated.
+TEST(AuditEstimator, FinerThanTheBitsAllow) {
+  const Matrix<float> four = rounded(keys(), sphere_levels(kDim, 4));
+  for (const Matrix<float>* x_hat : {&keys(), &four}) {
+    const AuditResult result = audit(*x_hat, 2);
+    EXPECT_TRUE(result.faulty());
+    EXPECT_EQ(result.findings.back().id, "converse");
+  }
+  EXPECT_FALSE(audit_estimator(queries().view(), keys().view(), products(keys()).view(), {}).faulty());
+  // Half as long they are no better: the floor goes with the square of the slope.
+  Matrix<float> half = rounded(keys(), sphere_levels(kDim, 2));
+  for (std::size_t i = 0; i < kKeys; ++i) {
+    for (float& v : half.row(i)) v *= 0.5F;
+  }
+  for (const Finding& finding : audit(half, 2).findings) EXPECT_NE(finding.id, "converse");
+}
+
 TEST(AuditEstimator, Refusals) {
   const Matrix<float> scores(kQueries, 10);
   EXPECT_THROW(audit_estimator(queries().view(), keys().view(), scores.view(), {}), InvalidInput);

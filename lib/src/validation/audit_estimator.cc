@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 
+#include "orthant/bounds/converse.h"
 #include "orthant/bounds/scalar_quantizer.h"
 #include "orthant/bounds/sketch.h"
 #include "orthant/bounds/turboquant.h"
@@ -168,7 +169,8 @@ AuditResult audit_estimator(MatrixView<const float> queries, MatrixView<const fl
        "d Var beside the slope, relative to |q|^2 |k|^2"},
       {"mean error", bias.mean(), 5 * widening * bias.standard_error(), 0.0, "scores minus products"},
   };
-  if (independent < 0.5 * static_cast<double>(keys.rows())) {
+  const bool isotropic = independent >= 0.5 * static_cast<double>(keys.rows());
+  if (!isotropic) {
     result.findings.push_back({false, "concentrated", concentrated_rows(independent)});
   }
   // Chosen: 5 % cover the finite-d terms that the laws leave out and the one sketch that all keys share; up to chance.
@@ -185,7 +187,18 @@ AuditResult audit_estimator(MatrixView<const float> queries, MatrixView<const fl
          fmt::format("slope {:.4g} +- {:.2g}: biased, and not as any known method is (nearest: {}, slope {:.4g})",
                      slope, slope_half, best->name, best->slope)});
   }
-  if (!variance_fits) {
+  // Whatever a score does with a key's code, V = E|x_hat|^2 - s^2 at best (x_hat: the mean of the keys of one code
+  // times a factor, s: the slope), and x_hat / s is unbiased: V >= s^2 times the floor. Only of isotropic keys.
+  const double least =
+      slope * slope * bounds::unbiased_floor(bounds::cap_converse(static_cast<std::int64_t>(d), result.bits));
+  if (options.bits && isotropic && variance.mean() + variance_half < least) {
+    result.findings.push_back(
+        {true, "converse",
+         fmt::format(
+             "V = {:.4g} +- {:.2g} is below {:.4g}, the least that {} bits a coordinate allow: these scores know "
+             "more of the keys than such codes hold (taken from the keys themselves?)",
+             variance.mean(), variance_half, least, result.bits)});
+  } else if (!variance_fits) {
     const bool more = variance.mean() > law;
     result.findings.push_back({more, "variance",
                                fmt::format("V = {:.4g} +- {:.2g}, {} than the nearest law, {} with {:.4g}",

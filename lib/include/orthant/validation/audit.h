@@ -50,6 +50,7 @@ struct DecodedOptions {
 ///   few
 ///                 rounds of a structured rotation)
 ///   converse      better than any code of that many bits: more bits are in use
+///   length        a remark: good codes, all of them too long or too short by more than 2 %, to no known purpose
 ///   lost          nonzero vectors decoded to zero;   not-finite   NaN or infinite coordinates
 /// Throws InvalidArgument for bits outside 1 to 8 or a dim that does not divide the columns or is below 8, InvalidInput
 /// on a shape mismatch or fewer than 100 nonzero vectors.
@@ -67,6 +68,7 @@ struct EstimatorOptions {
 ///   sketch-constant   orthonormal sketch with the Gaussian constant sqrt(pi/2)/d: its correction is sqrt(d) too small
 ///   sketch-inert      the sketch adds nothing: slope 1 - D_{b-1}
 ///   slope, variance   biased, or noisier than any of the laws, for no known reason
+///   converse          less noise than any code of the bits given allows on isotropic keys: the scores know more
 /// Throws InvalidArgument for bits outside 1 to 8; InvalidInput on a shape mismatch, fewer than 100 keys, 8 coordinates
 /// or a query, and when every true product is zero.
 AuditResult audit_estimator(MatrixView<const float> queries, MatrixView<const float> keys,
