@@ -240,6 +240,12 @@ TEST(CodebookAudit, NamesAnUnconvergedAndAnAsymmetricTable) {
   three[4] = 0.244961;
   const CodebookAudit asymmetric = audit(three, 0);
   EXPECT_EQ(names(asymmetric).front(), "asymmetric") << testing::PrintToString(texts(asymmetric));
+  // The level that is off is named, at whichever end it lies: 1 % of -1.5104 on the left.
+  Values left = levels(codebook::gaussian_codebook(2));
+  left.front() *= 1.01;
+  const CodebookAudit one_end = audit(left, 0);
+  EXPECT_TRUE(says(one_end, "outer level -1.52552 instead of -1.51042 (+1 %)"))
+      << testing::PrintToString(texts(one_end));
 }
 
 // Levels seeded evenly over [-1, 1] at d = 4096: a guard on empty cells leaves most where they were.

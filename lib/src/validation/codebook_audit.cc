@@ -391,7 +391,11 @@ class Audit {
 
   void convergence(const Law& law) {
     constexpr int kMostSweeps = 2000;
-    const double outer = case_.table.back() / case_.optimum.back();
+    // The outermost level of either end, whichever is further off.
+    const auto off = [](double level, double optimum) { return level / optimum - 1; };
+    const double first = off(case_.table.front(), case_.optimum.front());
+    const double last = off(case_.table.back(), case_.optimum.back());
+    const bool at_first = std::abs(first) > std::abs(last);
     report_.lloyd_sweeps = sweeps_to(law, case_.table.size(), report_.distortion, kMostSweeps);
     const std::string sweeps =
         !report_.lloyd_sweeps        ? fmt::format("as after more than {} Lloyd sweeps from quantiles", kMostSweeps)
@@ -402,7 +406,8 @@ class Audit {
          fmt::format("a level lies {:.3g} standard deviations from the mean of its cell; distortion {:.6g} instead of "
                      "{:.6g} ({:+.3g} %), {}; outer level {:.6g} instead of {:.6g} ({:+.3g} %)",
                      report_.residual, report_.distortion, report_.optimal_distortion, 100 * report_.excess, sweeps,
-                     case_.table.back(), case_.optimum.back(), 100 * (outer - 1)));
+                     at_first ? case_.table.front() : case_.table.back(),
+                     at_first ? case_.optimum.front() : case_.optimum.back(), 100 * (at_first ? first : last)));
   }
 
   void thresholds(const Law& law) {
