@@ -12,6 +12,7 @@
 #include "audit.h"
 #include "common_options.h"
 #include "number_file.h"
+#include "number_range.h"
 #include "orthant/core/atomic_file.h"
 #include "orthant/core/error.h"
 #include "orthant/core/input_file.h"
@@ -180,8 +181,8 @@ Run add_audit_codebook(CLI::App& audit) {
   command
       ->add_option("--dim", options->dim,
                    "d of the unit vectors it is used on; 0: N(0, 1); default: the file's, or found")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000}));
-  command->add_option("--bits", options->bits, "default: from the number of levels")->check(CLI::Range(0, 10));
+      ->check(number_within(std::int64_t{0}, std::int64_t{1'000'000'000}));
+  command->add_option("--bits", options->bits, "default: from the number of levels")->check(number_within(0, 10));
   add_common_options(*command, options->common);
   command->footer(
       "Exit code 0: the optimum, within the rounding of its format; 1: faults; 3: not a table.\n"

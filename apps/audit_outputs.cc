@@ -6,6 +6,7 @@
 
 #include "audit.h"
 #include "common_options.h"
+#include "number_range.h"
 #include "orthant/core/atomic_file.h"
 #include "orthant/core/error.h"
 #include "orthant/kv/npy.h"
@@ -83,7 +84,7 @@ int print(const AuditResult& result, const Options& options, const char* kind, S
 
 void add_shared_options(CLI::App& command, Options& options) {
   command.add_option("--bits", options.bits, "Bits a coordinate, the sketch's included; inferred when left out")
-      ->check(CLI::Range(1, 8));
+      ->check(number_within(1, 8));
   add_common_options(command, options.common);
 }
 

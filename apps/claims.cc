@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <ostream>
 #include <utility>
@@ -29,6 +31,8 @@ std::size_t count(const std::vector<ClaimResult>& results, Verdict verdict) {
   for (const ClaimResult& r : results) n += r.verdict == verdict ? 1U : 0U;
   return n;
 }
+
+bool lacks_interval(const ClaimResult& r) { return std::isinf(r.interval.lower) && std::isinf(r.interval.upper); }
 
 /// The rows of the input become the keys, their width the dimension.
 report::Input take_keys(const ClaimsCommand& command, validation::ClaimOptions& claims, Streams streams) {
@@ -81,10 +85,13 @@ int run_claims_command(const ClaimsCommand& command, Streams streams, const Invo
   const std::size_t undecided = count(results, Verdict::kUndecided);
   if (workers->root()) {
     streams.out << report::to_text(short_table(results));
-    const std::string summary = fmt::format(
+    std::string summary = fmt::format(
         "{} claims: {} hold, {} violated, {} undecided. All verdicts are right together with probability {:g} or "
         "more.\n",
         results.size(), count(results, Verdict::kHolds), violated, undecided, 1 - command.error);
+    if (std::any_of(results.begin(), results.end(), lacks_interval)) {
+      summary += "[-inf, inf]: no interval yet, an asymptotic one begins at 1000 trials.\n";
+    }
     streams.out << '\n' << summary << '\n';
     if (!command.common.json.empty() || !command.html.empty()) {
       report::Provenance from = provenance("verify", command.common, invocation);

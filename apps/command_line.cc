@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "number_range.h"
+
 namespace orthant::apps {
 
 Argument& Argument::type(const std::string& name) {
@@ -10,7 +12,7 @@ Argument& Argument::type(const std::string& name) {
 }
 
 Argument& Argument::within(std::int64_t low, std::int64_t high) {
-  option_->check(CLI::Range(low, high).description(std::to_string(low) + " to " + std::to_string(high)));
+  option_->check(number_within(low, high).description(std::to_string(low) + " to " + std::to_string(high)));
   return *this;
 }
 

@@ -8,6 +8,7 @@
 #include "common_options.h"
 #include "figures.h"
 #include "league.h"
+#include "number_range.h"
 #include "orthant/core/error.h"
 #include "workers.h"
 
@@ -102,7 +103,7 @@ Run add_verify(CLI::App& app) {
   command->add_option("claim", options->what,
                       "Claims or groups of them, by id; all when none is named; or: league; or: figures");
   CLI::Option* list = command->add_flag("--list", options->claims.list, "List claims with their sources and stop");
-  command->add_option("--dim", options->dim, "Dimension d: 128; figures 1536")->check(CLI::Range(8, 4096));
+  command->add_option("--dim", options->dim, "Dimension d: 128; figures 1536")->check(number_within(8, 4096));
   command->add_option("--bits", options->bits, "Bits a coordinate: 1-4; figures 1-5")->type_name("LIST");
   CLI::Option* rotation =
       command->add_option("--rotation", options->claims.rotation, "Rotation of the claims made for Haar ones")
@@ -117,11 +118,11 @@ Run add_verify(CLI::App& app) {
       command->add_option("--until", options->until, "Run until every verdict is safe: decided")->capture_default_str();
   CLI::Option* trials =
       command->add_option("--trials", options->claims.trials, "A fixed number of trials for each experiment instead")
-          ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40))
+          ->check(number_within(std::uint64_t{1}, std::uint64_t{1} << 40))
           ->excludes(until);
   CLI::Option* error =
       command->add_option("--error", options->claims.error, "Probability that any verdict of the run is wrong")
-          ->check(CLI::Range(1e-12, 0.5))
+          ->check(number_within(1e-12, 0.5))
           ->capture_default_str();
   CLI::Option* resume =
       command
@@ -132,12 +133,12 @@ Run add_verify(CLI::App& app) {
   CLI::Option* svg =
       command->add_option("--svg", options->league.svg, "league: write PREFIX-distortion.svg and PREFIX-variance.svg")
           ->type_name("PREFIX");
-  CLI::Option* seeds =
-      command->add_option("--seeds", options->seeds, "Repetitions: league 10, figures 4")->check(CLI::Range(1, 1000));
-  CLI::Option* keys =
-      command->add_option("--keys", options->keys, "Vectors: league 2000, figures 256")->check(CLI::Range(1, 1000000));
+  CLI::Option* seeds = command->add_option("--seeds", options->seeds, "Repetitions: league 10, figures 4")
+                           ->check(number_within(1, 1000));
+  CLI::Option* keys = command->add_option("--keys", options->keys, "Vectors: league 2000, figures 256")
+                          ->check(number_within(1, 1000000));
   CLI::Option* queries = command->add_option("--queries", options->league.queries, "league: queries")
-                             ->check(CLI::Range(2, 100000))
+                             ->check(number_within(2, 100000))
                              ->capture_default_str();
   options->not_of_claims = {svg, seeds, keys, queries};
   options->not_of_league = {list, rotation, until, trials, error, resume};

@@ -34,6 +34,28 @@ TEST(VerifyCommand, ExitCodesFollowTheVerdicts) {
   EXPECT_EQ(run({"verify", "mse.distortion.b2", "--dim", "16", "--bits", "2", "--trials", "512"}).code, kUndecided);
 }
 
+// A budget below the first look of an asymptotic interval: the report says why the interval is the whole line.
+TEST(VerifyCommand, SaysWhyThereIsNoInterval) {
+  const std::vector<std::string> claim = {"verify", "mse.distortion.b2", "--dim", "16", "--bits", "2", "--trials"};
+  const auto said = [&](const char* trials) {
+    std::vector<std::string> arguments = claim;
+    arguments.emplace_back(trials);
+    return run(arguments).out.find("an asymptotic one begins at 1000 trials") != std::string::npos;
+  };
+  EXPECT_TRUE(said("512"));
+  EXPECT_FALSE(said("2048"));
+}
+
+TEST(VerifyCommand, RefusesNumbersInOneForm) {
+  const auto message = [](std::vector<std::string> arguments) { return run(arguments).err; };
+  EXPECT_NE(message({"verify", "--error", "2"}).find("--error: number, got 2, expected 1e-12 to 0.5\n"),
+            std::string::npos);
+  EXPECT_NE(message({"verify", "--trials", "1e3"}).find("--trials: number, got 1e3, expected 1 to 1099511627776\n"),
+            std::string::npos);
+  EXPECT_NE(message({"bounds", "--threads", "-1"}).find("--threads: number, got -1, expected 0 to 4096\n"),
+            std::string::npos);
+}
+
 // On a terminal: where the run stands and how long it may take, in both modes; wiped at the end.
 TEST(VerifyCommand, ShowsWhatIsLeft) {
   const auto shown = [](std::vector<std::string> arguments) {
