@@ -66,9 +66,9 @@ double quantizer_error(const Fixture& f, const std::string& text) {
   return square_error(scores, f);
 }
 
-// The same map, mean, frame and widths under another rotation: the errors of a head differ by the rotations' luck alone.
-// Over 20 seeds its standard deviation is 2 to 5 % of the mean here, so the quotient of two is within 1.35 by five of
-// them. A lost mean or map, or a wrong frame, are factors of 2 and more.
+// The same map, mean, frame and widths under another rotation: the errors of a head differ by the rotations' luck
+// alone. Over 20 seeds its standard deviation is 2 to 5 % of the mean here, so the quotient of two is within 1.35 by
+// five of them. A lost mean or map, or a wrong frame, are factors of 2 and more.
 TEST(MatchedKeyCoder, ErrsAsTheQuantizerOfTheSameMethod) {
   const Fixture f;
   for (const std::string text :
