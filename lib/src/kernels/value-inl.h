@@ -2,6 +2,7 @@
 // of a tile are made ready on the spot. Included inside each target's namespace after score-inl.h; no include guard.
 
 inline constexpr std::size_t kTokens = kLanes;  // of a tile
+inline constexpr std::size_t kTilesAhead = 2;   // whose scales are fetched
 
 /// Where word (group, plane, query) of a tile's weights lies: the bytes of a plane together, as they are produced.
 template <std::size_t kPlanes>
@@ -35,6 +36,10 @@ struct TileWeights {
     const std::byte* const bytes = run.tiles + tile * section.tile_bytes;
     const std::byte* const scales = section.scales == kNone ? nullptr : bytes + section.scales;
     const std::byte* const offsets = section.offsets == kNone ? nullptr : bytes + section.offsets;
+    // Read before the rows of the tile, out of the order that processors foresee.
+    for (std::size_t line = 0; scales != nullptr && line < 2 * kTokens; line += 64) {
+      Vec::prefetch(scales + line, kTilesAhead * section.tile_bytes);
+    }
     const float* weights = run.weights + tile * kTokens;
     const std::size_t stride = run.weight_stride;
     float* constants = run.constants;
