@@ -131,10 +131,9 @@ void prepare_planes(const Section& section, const QueryRows& queries, std::size_
       planes.split(part.at[v], high + v * Vec::kLanes, bytes[kPlanes - 1] + v * Vec::kLanes);
     }
     if (in_place) continue;
+    std::byte* to = data + (g * kPlanes * queries.count + q) * 4;
     for (std::size_t i = 0; i < kPart / 4; ++i) {
-      for (std::size_t p = 0; p < kPlanes; ++p) {
-        std::memcpy(data + (((g + i) * kPlanes + p) * queries.count + q) * 4, bytes[p] + 4 * i, 4);
-      }
+      for (std::size_t p = 0; p < kPlanes; ++p, to += queries.count * 4) std::memcpy(to, bytes[p] + 4 * i, 4);
     }
   }
   planes.finish(*section.grid, largest, queries.scale, header, q);
