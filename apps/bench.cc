@@ -139,6 +139,11 @@ struct Job {
     std::ranges::sort(seconds);
     return seconds[seconds.size() / 2];
   }
+  /// What the middle half of the rounds spans, over the median.
+  double spread() {
+    const double middle = median();
+    return (seconds[seconds.size() * 3 / 4] - seconds[seconds.size() / 4]) / middle;
+  }
 };
 
 /// All jobs of one place: caches of every format, each with one query and eight, and a plain read of the same bytes.
@@ -196,6 +201,25 @@ report::Table to_table(std::vector<Row>& rows) {
                    bf16[row.place].second / eight});
   }
   return table;
+}
+
+double worst_spread(std::vector<Row>& rows) {
+  double worst = 0;
+  for (Row& row : rows) worst = std::max({worst, row.one.spread(), row.eight.spread(), row.read.spread()});
+  return worst;
+}
+
+/// How far to trust the table: few rounds on a busy machine give ratios of anything.
+std::string trust(std::vector<Row>& rows) {
+  constexpr std::size_t kFewRounds = 5;
+  constexpr double kWideSpread = 0.2;
+  const std::size_t rounds = rows.front().one.seconds.size();
+  const double worst = worst_spread(rows);
+  std::string text = fmt::format("rounds: the middle half of them spans at most {:.0f} % of the median", 100 * worst);
+  if (rounds < kFewRounds || worst > kWideSpread)
+    text += fmt::format("; {} - measure longer (--seconds) or on a quieter machine",
+                        rounds < kFewRounds ? "too few to tell" : "something disturbs them");
+  return text + ".\n";
 }
 
 constexpr const char* kFormats[] = {"turbo-mse:1", "turbo-mse:2", "turbo-mse:3", "turbo-mse:4",
@@ -258,11 +282,15 @@ int run(const Options& options, Streams streams, const Invocation& invocation) {
   streams.out << fmt::format("{}, target {}, d = {}, one thread, medians of {} rounds\n\n", report::processor_name(),
                              target, source.cols(), rows.front().one.seconds.size());
   streams.out << report::to_text(table);
-  streams.out << "\nof read: time of a plain read of the same bytes over the time of one query's scores.\n";
+  streams.out << "\nof read: time of a plain read of the same bytes over the time of one query's scores.\n"
+              << trust(rows);
   if (!options.common.json.empty()) {
     report::Provenance provenance = apps::provenance("bench", options.common, invocation);
     provenance.target = target;
-    provenance.settings = {{"dim", static_cast<std::int64_t>(source.cols())}, {"seconds", options.seconds}};
+    provenance.settings = {{"dim", static_cast<std::int64_t>(source.cols())},
+                           {"seconds", options.seconds},
+                           {"rounds", static_cast<std::int64_t>(rows.front().one.seconds.size())},
+                           {"worst_spread", worst_spread(rows)}};
     if (!options.dump.empty()) provenance.inputs.push_back(report::describe_input(options.dump));
     write_file(options.common.json, report::to_json(provenance, table));
   }

@@ -18,6 +18,7 @@ TEST(BenchCommand, MeasuresEveryFormatInBothPlaces) {
   const Outcome outcome = run(
       {"bench", "--dim", "64", "--cached", "128", "--memory", "500", "--seconds", "0.001", "--json", path.string()});
   EXPECT_EQ(outcome.code, kDone) << outcome.err;
+  EXPECT_NE(outcome.out.find("too few to tell"), std::string::npos) << outcome.out;
   std::ifstream file(path);
   const nlohmann::json report = nlohmann::json::parse(file);
   ASSERT_EQ(report["rows"].size(), 14U);
