@@ -111,15 +111,11 @@ std::size_t SectionPlan::query_bytes(std::size_t batch) const {
 void SectionPlan::prepare(const Batches& batches, std::byte* prepared, std::size_t stride) const {
   std::byte* at = prepared;
   for (const SectionPart& part : parts_) {
-    table_->prepare(part.section,
-                    {.data = batches.queries.data() + part.first,
-                     .stride = batches.queries.stride(),
-                     .count = batches.batch,
-                     .scale = batches.scale,
-                     .batches = batches.count,
-                     .batch_stride = batches.rows * batches.queries.stride(),
-                     .prepared_stride = stride},
-                    exact_, at);
+    kernels::QueryRows rows{batches.queries.data() + part.first, batches.queries.stride(), batches.batch,
+                            batches.scale};
+    for (std::size_t i = 0; i < batches.count; ++i, rows.data += batches.rows * rows.stride) {
+      table_->prepare(part.section, rows, exact_, at + i * stride);
+    }
     if (&part != &parts_.back()) at += kernels::query_bytes(part.section, table_->arithmetic, exact_, batches.batch);
   }
   if (batches.terms.rows() == 0) return;

@@ -21,8 +21,7 @@ struct KernelTable {
   std::string_view name;
   Arithmetic arithmetic;
   bool (*supported)();
-  /// Fills query_bytes(section, arithmetic, exact, queries.count) bytes, 64-byte aligned, for every batch. Queries must
-  /// be finite.
+  /// Fills query_bytes(section, arithmetic, exact, queries.count) bytes, 64-byte aligned. Queries must be finite.
   void (*prepare)(const Section& section, const QueryRows& queries, bool exact, std::byte* prepared);
   /// The kernel for batches of `queries` queries: 1 or 4 always, 8 for some sections, else nullptr.
   ScoreFn* (*find_scorer)(const Section& section, bool exact, std::size_t queries);

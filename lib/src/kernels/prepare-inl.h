@@ -223,7 +223,7 @@ inline void prepare_floats(const Section& section, const QueryRows& queries, std
   }
 }
 
-inline void prepare_batch(const Section& section, const QueryRows& queries, bool exact, std::byte* prepared) {
+inline void prepare(const Section& section, const QueryRows& queries, bool exact, std::byte* prepared) {
   auto& header = *new (prepared) QueryHeader{};
   std::byte* data = prepared + sizeof(QueryHeader);
   for (std::size_t q = 0; q < queries.count; ++q) {
@@ -245,13 +245,5 @@ inline void prepare_batch(const Section& section, const QueryRows& queries, bool
            ? prepare_planes<1, kBaseBits>
            : prepare_planes<2, kBaseBits>)(section, queries, q, largest_magnitude(query, section.dims), header, data);
     }
-  }
-}
-
-inline void prepare(const Section& section, const QueryRows& queries, bool exact, std::byte* prepared) {
-  QueryRows batch = queries;
-  for (std::size_t i = 0; i < queries.batches; ++i) {
-    prepare_batch(section, batch, exact, prepared + i * queries.prepared_stride);
-    batch.data += queries.batch_stride;
   }
 }

@@ -67,16 +67,12 @@ struct alignas(64) QueryHeader {
   std::int32_t seed_b[kQueries];
 };
 
-/// Queries of one section, section.dims coordinates each: query i of a batch at data + i * stride.
+/// n queries of one section: query i at data + i * stride, section.dims coordinates each.
 struct QueryRows {
   const float* data;
   std::size_t stride;
   std::size_t count;
   float scale;  ///< multiplies every score (softmax scale)
-  // Batches that are prepared one by one: so many floats, and so many prepared bytes, from one to the next.
-  std::size_t batches = 1;
-  std::size_t batch_stride = 0;
-  std::size_t prepared_stride = 0;
 };
 
 /// Consecutive tiles and where their scores go: lane t of tile i, query h to out[h * stride + 64 * i + t].

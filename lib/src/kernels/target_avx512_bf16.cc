@@ -14,7 +14,7 @@ namespace {
 bool supported() { return kAvx512Vnni.supported() && __builtin_cpu_supports("avx512bf16") != 0; }
 
 /// Word (row, query): coordinates 2 * row and 2 * row + 1 of the query, rounded to bfloat16.
-void prepare_batch(const Section& section, const QueryRows& queries, std::byte* prepared) {
+void prepare_bfloat16(const Section& section, const QueryRows& queries, std::byte* prepared) {
   new (prepared) QueryHeader{};
   std::byte* data = prepared + sizeof(QueryHeader);
   for (std::size_t row = 0; row < section.rows; ++row) {
@@ -29,11 +29,10 @@ void prepare_batch(const Section& section, const QueryRows& queries, std::byte* 
 }
 
 void prepare(const Section& section, const QueryRows& queries, bool exact, std::byte* prepared) {
-  if (section.bits != 16 || exact) return kAvx512Vnni.prepare(section, queries, exact, prepared);
-  QueryRows batch = queries;
-  for (std::size_t i = 0; i < queries.batches; ++i) {
-    prepare_batch(section, batch, prepared + i * queries.prepared_stride);
-    batch.data += queries.batch_stride;
+  if (section.bits == 16 && !exact) {
+    prepare_bfloat16(section, queries, prepared);
+  } else {
+    kAvx512Vnni.prepare(section, queries, exact, prepared);
   }
 }
 }  // namespace
