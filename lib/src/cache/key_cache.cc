@@ -23,6 +23,8 @@ static_assert(kLanes == kernels::kLanes && TileLayout::kRowBytes == kernels::kRo
 // when tiles stream from memory, so that they are still read in order.
 constexpr std::size_t kTilesTogether = 4;
 
+constexpr const char* kScores = "KeyCache::scores";  // in messages
+
 float dot_in_order(std::span<const float> x, std::span<const float> y, float scale) {
   std::array<float, 16> sums{};
   std::size_t j = 0;
@@ -236,21 +238,24 @@ void KeyCache::score_windows(MatrixView<const float> queries, float scale, std::
   for (key = std::max(key, windows_.last_begin(size_)); key < end; ++key) score(key);
 }
 
+void KeyCache::require_scorable(const MatrixView<const float>& queries, float scale) {
+  require_finite(kScores, "query", queries);
+  if (!std::isfinite(scale)) throw_invalid_argument(kScores, "scale", std::to_string(scale), "a finite value");
+}
+
 void KeyCache::scores(MatrixView<const float> queries, float scale, std::size_t first, MatrixView<float> scores,
                       Workspace& work, MatrixView<const float> terms) const {
-  constexpr const char* kWhere = "KeyCache::scores";
-  require_size(kWhere, "columns of queries", queries.cols(), dim());
-  require_size(kWhere, "rows of scores", scores.rows(), queries.rows());
+  require_size(kScores, "columns of queries", queries.cols(), dim());
+  require_size(kScores, "rows of scores", scores.rows(), queries.rows());
   if (first % kLanes != 0) {
-    throw_invalid_argument(kWhere, "first key", std::to_string(first), "a multiple of " + std::to_string(kLanes));
+    throw_invalid_argument(kScores, "first key", std::to_string(first), "a multiple of " + std::to_string(kLanes));
   }
-  require_range(kWhere, first, scores.cols(), size_);
+  require_range(kScores, first, scores.cols(), size_);
   if (terms.rows() > 0) {
-    require_size(kWhere, "rows of terms", terms.rows(), queries.rows());
-    if (terms.cols() != 1) require_size(kWhere, "columns of terms", terms.cols(), scores.cols());
+    require_size(kScores, "rows of terms", terms.rows(), queries.rows());
+    if (terms.cols() != 1) require_size(kScores, "columns of terms", terms.cols(), scores.cols());
   }
-  require_finite(kWhere, "query", queries);
-  if (!std::isfinite(scale)) throw_invalid_argument(kWhere, "scale", std::to_string(scale), "a finite value");
+  require_scorable(queries, scale);
   const bool term_each = terms.cols() > 1;
   for (std::size_t h = 0; h < terms.rows() && term_each; ++h) std::ranges::copy(terms.row(h), scores.row(h).begin());
   const Workspace::Scope scope(work);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -268,21 +267,8 @@ void MatchedKeyCache::scores(MatrixView<const float> queries, float scale, Matri
   if (queries.rows() == 0) return;
   if (coder_->frame().rotating()) return scores_with_rotating_mean(queries, scale, scores, work);
   if (coder_->frame().alignment().tile == 0) return scores_of_one_run(queries, scale, scores, work);
-  if (std::isfinite(scale) && coder_->transforms_stay_finite(queries)) {
-    scores_of_runs(queries, scale, scores, work);
-    if (keeps_exact_) score_exact_tokens(queries, scale, scores, work);
-    return;
-  }
-  const std::size_t tile = coder_->frame().alignment().tile;
-  const Workspace::Scope scope(work);
-  const MatrixView<float> p(work.take<float>(queries.rows() * coder_->dim()).data(), queries.rows(), coder_->dim());
-  const std::span<float> terms = work.take<float>(queries.rows());
-  for (std::size_t first = 0; first < size(); first += tile) {
-    coder_->transform_queries(queries, phases_of(first / tile, 1), p, terms, work);
-    for (float& term : terms) term *= scale;
-    keys_.scores(p, scale, first, scores.middle_cols(first, std::min(tile, size() - first)), work,
-                 MatrixView<const float>(terms.data(), terms.size(), 1));
-  }
+  scores_of_runs(queries, scale, scores, work);
+  if (keeps_exact_) score_exact_tokens(queries, scale, scores, work);
 }
 
 void MatchedKeyCache::scores_of_one_run(const MatrixView<const float>& queries, float scale,
@@ -305,6 +291,7 @@ void MatchedKeyCache::scores_of_runs(const MatrixView<const float>& queries, flo
   const std::size_t ready = tiles_for(kRowsReady, h);
   const std::size_t together = tiles_for(kRowsTogether, h);
   const std::size_t bytes = keys_.prepared_bytes(h);
+  const bool finite = std::isfinite(scale) && coder_->transforms_stay_finite(queries);
   const Workspace::Scope scope(work);
   const MatrixView<float> p(work.take<float>(together * h * (d + kGap)).data(), together * h, d, d + kGap);
   const std::span<float> terms = work.take<float>(together * h);
@@ -314,6 +301,7 @@ void MatchedKeyCache::scores_of_runs(const MatrixView<const float>& queries, flo
     for (std::size_t t = first; t < end; t += together) {
       const std::size_t n = std::min(together, end - t);
       coder_->transform_queries(queries, phases_of(t, n), p.middle_rows(0, n * h), terms.first(n * h), work);
+      for (std::size_t i = 0; i < n && !finite; ++i) KeyCache::require_scorable(p.middle_rows(i * h, h), scale);
       for (float& term : terms.first(n * h)) term *= scale;
       keys_.prepare_runs({n, tile, h}, p.middle_rows(0, n * h), scale, MatrixView<const float>(terms.data(), n * h, 1),
                          prepared.subspan((t - first) * bytes, n * bytes));

@@ -111,6 +111,8 @@ class KeyCache {
     std::size_t keys;  ///< of each run but the last, a multiple of 64
     std::size_t heads;
   };
+  /// Throws InvalidArgument unless queries and scale are finite.
+  static void require_scorable(const MatrixView<const float>& queries, float scale);
   /// Of one run's prepared queries.
   std::size_t prepared_bytes(std::size_t heads) const;
   std::size_t workspace_bytes(std::size_t queries, std::size_t runs) const;

@@ -99,7 +99,7 @@ class MatchedKeyCache {
   /// Without tiles: one transformed query for all keys.
   void scores_of_one_run(const MatrixView<const float>& queries, float scale, const MatrixView<float>& scores,
                          Workspace& work) const;
-  /// With tiles, for queries whose transforms are sure to be finite: from the codes, of exact tokens too.
+  /// With tiles: from the codes, of exact tokens too.
   void scores_of_runs(const MatrixView<const float>& queries, float scale, const MatrixView<float>& scores,
                       Workspace& work) const;
   /// Overwrites the scores of the windows' tokens by exact ones.
