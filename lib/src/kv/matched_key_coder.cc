@@ -18,25 +18,14 @@ using quantizer::TurboMse;
 using transform::Match;
 using Segment = cache::MatchedKeyCoder::Segment;
 
-std::shared_ptr<const TurboMse> centroid_coder(const Method& method, std::size_t dim, const QuantizerContext& context) {
-  std::shared_ptr<const quantizer::VectorQuantizer> coder = quantizer::make_quantizer(method, dim, context);
-  std::shared_ptr<const TurboMse> centroids = std::dynamic_pointer_cast<const TurboMse>(coder);
-  if (!centroids) throw_invalid_argument("matched_key_coder", "method", method.to_string(), "turbo-mse or eden");
-  return centroids;
-}
-
 std::vector<Segment> segments_of(const Method& method, const MatchedHead& head, std::size_t most,
                                  const QuantizerContext& context) {
-  const std::size_t d = head.map.importance.size();
-  const std::shared_ptr<const TurboMse> whole = centroid_coder(method, d, context);
-  if (most == 1) return {{d, whole}};
   std::vector<Segment> segments;
-  QuantizerContext own = context;
-  for (const transform::Segment& s : head_segments(head, most, whole->bytes_per_vector(), whole->metadata_bytes())) {
-    std::shared_ptr<const TurboMse> coder;
-    if (s.bits > 0) coder = centroid_coder(method.with("bits", std::to_string(s.bits)), s.count, own);
-    segments.push_back({s.count, std::move(coder)});
-    ++own.index;
+  for (const quantizer::Concatenated::Part& part : segment_coders(method, head, most, context)) {
+    const auto coder = std::dynamic_pointer_cast<const TurboMse>(part.quantizer);
+    if (part.quantizer && !coder)
+      throw_invalid_argument("matched_key_coder", "method", method.to_string(), "turbo-mse or eden");
+    segments.push_back({part.dim, coder});
   }
   return segments;
 }

@@ -6,7 +6,6 @@
 
 #include "orthant/core/error.h"
 #include "orthant/quantizer/centred.h"
-#include "orthant/quantizer/concatenated.h"
 #include "orthant/quantizer/row_blocks.h"
 #include "orthant/quantizer/transformed_quantizer.h"
 #include "orthant/transform/matched_transform.h"
@@ -22,13 +21,19 @@ using transform::Centre;
 using transform::Match;
 using transform::Segment;
 
-/// The method's codes on the mapped coordinates of each segment.
-std::unique_ptr<VectorQuantizer> segmented(const Method& method, const MatchedHead& head, std::size_t segments,
-                                           const QuantizerContext& context) {
-  if (!method.has("bits"))
+/// The segment's end in 16 bits, its width in 8.
+constexpr std::size_t kBytesPerSegment = 3;
+
+}  // namespace
+
+std::vector<quantizer::Concatenated::Part> segment_coders(const Method& method, const MatchedHead& head,
+                                                          std::size_t segments, const QuantizerContext& context) {
+  const std::size_t d = head.map.importance.size();
+  if (segments > 1 && !method.has("bits"))
     throw_invalid_argument("method \"" + method.to_string() + '"', "segments", std::to_string(segments),
                            "1: the method has no width to divide");
-  const auto whole = quantizer::make_quantizer(method, head.map.importance.size(), context);
+  std::shared_ptr<const VectorQuantizer> whole = quantizer::make_quantizer(method, d, context);
+  if (segments == 1) return {{d, std::move(whole)}};
   std::vector<quantizer::Concatenated::Part> parts;
   QuantizerContext own = context;
   for (const Segment& s : head_segments(head, segments, whole->bytes_per_vector(), whole->metadata_bytes())) {
@@ -37,13 +42,8 @@ std::unique_ptr<VectorQuantizer> segmented(const Method& method, const MatchedHe
     parts.push_back({s.count, std::move(part)});
     ++own.index;
   }
-  return std::make_unique<quantizer::Concatenated>(std::move(parts));
+  return parts;
 }
-
-/// The segment's end in 16 bits, its width in 8.
-constexpr std::size_t kBytesPerSegment = 3;
-
-}  // namespace
 
 std::size_t learnt_bytes(const Method& method, std::size_t dim) {
   if (method.text("calibration") != "self") return 0;
@@ -96,9 +96,10 @@ std::unique_ptr<VectorQuantizer> matched_quantizer(const Method& method, const M
                                                    const QuantizerContext& context) {
   const Method plain = plain_method(method);
   const MatchedKeyOptions options = matched_key_options(method);
-  std::unique_ptr<VectorQuantizer> result = options.segments > 1
-                                                ? segmented(plain, head, options.segments, context)
-                                                : quantizer::make_quantizer(plain, head.map.importance.size(), context);
+  std::unique_ptr<VectorQuantizer> result =
+      options.segments > 1
+          ? std::make_unique<quantizer::Concatenated>(segment_coders(plain, head, options.segments, context))
+          : quantizer::make_quantizer(plain, head.map.importance.size(), context);
   if (options.match != Match::kNone || options.segments > 1)
     result = std::make_unique<quantizer::TransformedQuantizer>(std::make_shared<transform::MatchedTransform>(head.map),
                                                                std::move(result));

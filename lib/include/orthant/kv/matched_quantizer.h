@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "orthant/kv/matched_keys.h"
+#include "orthant/quantizer/concatenated.h"
 #include "orthant/quantizer/make_quantizer.h"
 #include "orthant/quantizer/method.h"
 #include "orthant/quantizer/streaming_quantizer.h"
@@ -19,6 +20,12 @@ MatchedKeyOptions matched_key_options(const quantizer::Method& method);
 bool needs_calibration(const quantizer::Method& method);
 /// The method without them: what codes one framed, centred and mapped key.
 quantizer::Method plain_method(const quantizer::Method& method);
+
+/// What codes each segment of a mapped key, null where a segment has no bits; one part for one segment. Throws
+/// InvalidArgument for several segments of a method that has no width to divide.
+std::vector<quantizer::Concatenated::Part> segment_coders(const quantizer::Method& method, const MatchedHead& head,
+                                                          std::size_t segments,
+                                                          const quantizer::QuantizerContext& context);
 
 /// The quantizer of framed keys: mean, map, and the method's codes; with segments, a quantizer for each, in no more
 /// bytes than the method takes without. Throws InvalidArgument for segments of a method that has no width to divide.
