@@ -17,27 +17,14 @@ import pathlib
 import subprocess
 import sys
 
+import float_tensors
 import numpy as np
-
-
-def safetensor(path, name):
-    """One F32, F16 or BF16 tensor as float32."""
-    data = path.read_bytes()
-    start = 8 + int.from_bytes(data[:8], "little")
-    entry = json.loads(data[8:start])[name]
-    first, last = entry["data_offsets"]
-    raw = data[start + first:start + last]
-    if entry["dtype"] == "BF16":
-        flat = (np.frombuffer(raw, "<u2").astype(np.uint32) << 16).view(np.float32)
-    else:
-        flat = np.frombuffer(raw, {"F32": "<f4", "F16": "<f2"}[entry["dtype"]]).astype(np.float32)
-    return flat.reshape(entry["shape"])
 
 
 def real_units(text, most):
     """At most `most` nonzero rows, evenly spread over the tensor."""
     path, colon, name = text.partition(".safetensors:")
-    x = safetensor(pathlib.Path(path + ".safetensors"), name) if colon else np.load(text)
+    x = float_tensors.read(pathlib.Path(path + ".safetensors"), name.__eq__)[name] if colon else np.load(text)
     x = x.reshape(-1, x.shape[-1]).astype(np.float32)
     norms = np.linalg.norm(x, axis=1, keepdims=True)
     x = (x / np.where(norms > 0, norms, 1))[norms[:, 0] > 0]

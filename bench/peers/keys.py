@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import pathlib
+import sys
 
 import numpy as np
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+import float_tensors  # noqa: E402
 
 DISTINCT = 1 << 16  # further keys repeat these: time does not depend on what they are
 
@@ -38,20 +41,8 @@ def units(rows: np.ndarray) -> np.ndarray:
 
 def read_keys(path: pathlib.Path) -> np.ndarray:
     """Keys of all layers and heads of an orthant-kv-1 dump, as float32 rows."""
-    data = path.read_bytes()
-    start = 8 + int.from_bytes(data[:8], "little")
-    found = []
-    for name, entry in json.loads(data[8:start]).items():
-        if not name.endswith(".keys"):
-            continue
-        first, last = entry["data_offsets"]
-        raw = data[start + first : start + last]
-        if entry["dtype"] == "BF16":
-            flat = (np.frombuffer(raw, "<u2").astype(np.uint32) << 16).view(np.float32)
-        else:
-            flat = np.frombuffer(raw, {"F32": "<f4", "F16": "<f2"}[entry["dtype"]]).astype(np.float32)
-        found.append(flat.reshape(-1, entry["shape"][-1]))
-    return np.concatenate(found)
+    tensors = float_tensors.read(path, lambda name: name.endswith(".keys"))
+    return np.concatenate([keys.reshape(-1, keys.shape[-1]) for keys in tensors.values()])
 
 
 def key_set(spec: str, seed: int = 1) -> KeySet:
