@@ -48,6 +48,12 @@ void check(const KernelTable& table) {
     const std::vector<float> batch = sums_by(table, setting, 8, 0, 0);
     expect(std::equal(batch.begin(), batch.begin() + 128, expected.begin()), what + ", batch");
   }
+  for (const std::size_t dims : {64U, 128U, 256U}) {
+    for (const std::size_t queries : {1U, 4U, 8U}) {
+      expect(turned_by(table, dims, queries) == turned_by(reference, dims, queries),
+             std::string(table.name) + ", turned, dims " + std::to_string(dims));
+    }
+  }
   expect(encoded_by(table) == encoded_by(reference), std::string(table.name) + ", encoding");
   std::vector<float> scores;
   for (int i = 0; i < 9000; ++i) scores.push_back(-0.01F * static_cast<float>(i));

@@ -111,6 +111,68 @@ inline std::vector<float> scores_by(const KernelTable& table, const Setting& set
   return {scores, scores + queries * kTiles * kLanes};
 }
 
+/// What prepare_turned takes for random queries, all angles their own.
+struct TurnedCase {
+  std::size_t dims;
+  std::size_t queries;
+  std::size_t tiles;
+  std::vector<float> levels = levels_for({.bits = 4, .even = true});
+  std::vector<float> rows, scales, reaches, mean, block_phases, tile_phases;
+  LevelGrid grid;
+  Section section;
+
+  TurnedCase(std::size_t dims_of_query, std::size_t query_count, std::size_t tile_count, Arithmetic arithmetic)
+      : dims(dims_of_query), queries(query_count), tiles(tile_count) {
+    for (std::size_t k = 0; k < 16; ++k) levels[k] = static_cast<float>(k) - 7.5F;  // around zero
+    grid = make_level_grid({levels.data(), 16}, 4, arithmetic);
+    section = {.bits = 4, .dims = dims, .grid = &grid, .levels = levels.data()};
+    RngStream random(4, Domain::kData, dims);
+    const auto normals = [&](std::vector<float>& to, std::size_t n) {
+      to.resize(n);
+      random.fill_normal(std::span<float>(to));
+    };
+    normals(rows, queries * dims);
+    normals(scales, dims);
+    normals(mean, dims);
+    reaches.resize(dims / 2);
+    for (std::size_t i = 0; i < dims / 2; ++i) reaches[i] = std::hypot(scales[i], scales[dims / 2 + i]);
+    const auto angles = [&](std::vector<float>& to, std::size_t count) {
+      to.resize(count * dims);
+      for (std::size_t t = 0; t < count; ++t) {
+        for (std::size_t i = 0; i < dims / 2; ++i) {
+          const double angle = 7 * random.uniform();
+          to[t * dims + i] = static_cast<float>(std::cos(angle));
+          to[t * dims + dims / 2 + i] = static_cast<float>(std::sin(angle));
+        }
+      }
+    };
+    angles(block_phases, 1);
+    angles(tile_phases, tiles);
+  }
+
+  /// Blocks of `stride` bytes, one for each tile.
+  std::size_t stride(const KernelTable& table) const { return query_bytes(section, table.arithmetic, false, queries); }
+  void prepare(const KernelTable& table, std::byte* to) const {
+    table.prepare_turned(section,
+                         {.rows = {rows.data(), dims, queries, 0.5F},
+                          .scales = scales.data(),
+                          .reaches = reaches.data(),
+                          .mean = mean.data(),
+                          .block_phases = block_phases.data(),
+                          .tile_phases = tile_phases.data(),
+                          .tiles = tiles},
+                         to, stride(table));
+  }
+};
+
+/// All bytes of prepared queries of three tiles, which end at a protected page.
+inline std::vector<std::byte> turned_by(const KernelTable& table, std::size_t dims, std::size_t queries) {
+  const TurnedCase c(dims, queries, 3, table.arithmetic);
+  GuardedBytes prepared(c.tiles * c.stride(table));
+  c.prepare(table, prepared.data());
+  return {prepared.data(), prepared.data() + c.tiles * c.stride(table)};
+}
+
 /// Totals and constants of weighted sums over three value tiles of 128 coordinates; tiles end at a protected page. One
 /// weight stands out, the second tile has none, and the third has some below zero.
 inline std::vector<float> sums_by(const KernelTable& table, const Setting& setting, std::size_t queries,

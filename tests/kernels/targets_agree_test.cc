@@ -68,6 +68,16 @@ TEST_P(EveryTable, BatchesGiveTheBitsOfSingleQueries) {
   }
 }
 
+TEST_P(EveryTable, TurnedQueriesHaveThePortableBits) {
+  const KernelTable& table = *GetParam();
+  for (const std::size_t dims : {std::size_t{64}, std::size_t{128}, std::size_t{256}}) {
+    for (const std::size_t queries : {std::size_t{1}, std::size_t{4}, std::size_t{8}}) {
+      ASSERT_EQ(turned_by(table, dims, queries), turned_by(reference_table(table.arithmetic), dims, queries))
+          << "dims " << dims << ", queries " << queries;
+    }
+  }
+}
+
 // Sums of values: the portable bits, whatever the batch, the alignment and the prefetching.
 TEST_P(EveryTable, ValueSumsHaveThePortableBits) {
   const KernelTable& table = *GetParam();

@@ -179,22 +179,39 @@ void KeyCache::prepare_runs(const Runs& runs, const MatrixView<const float>& que
   }
 }
 
+void KeyCache::prepare_turned_runs(const Runs& runs, const kernels::TurnedQueries& queries,
+                                   std::span<std::byte> prepared) const {
+  const std::size_t bytes = prepared.size() / runs.count;
+  kernels::TurnedQueries of_batch = queries;
+  kernels::QueryRows& rows = of_batch.rows;
+  std::size_t at = 0;
+  for (std::size_t head = 0; head < runs.heads; head += rows.count) {
+    rows.data = queries.rows.data + head * rows.stride;
+    rows.count = plan_->batch(runs.heads - head);
+    plan_->prepare_turned(of_batch, prepared.data() + at, bytes);
+    at += plan_->query_bytes(rows.count);
+  }
+}
+
 void KeyCache::score_runs(std::span<const std::byte> prepared, const Runs& runs, std::size_t first,
                           const MatrixView<float>& scores, Workspace& work, bool accumulate) const {
   const std::size_t bytes = prepared.size() / runs.count;
-  for (std::size_t r = 0; r < runs.count; ++r) {
+  // A kernel goes from run to run by itself, unless sections take turns.
+  const std::size_t together = plan_->parts().size() == 1 ? runs.count : 1;
+  for (std::size_t r = 0; r < runs.count; r += together) {
     const std::size_t begin = r * runs.keys;
     std::size_t at = r * bytes;
-    const MatrixView<float> of_run = scores.middle_cols(begin, std::min(runs.keys, scores.cols() - begin));
+    const MatrixView<float> of_runs = scores.middle_cols(begin, std::min(together * runs.keys, scores.cols() - begin));
     for (std::size_t head = 0, batch = 0; head < runs.heads; head += batch) {
       batch = plan_->batch(runs.heads - head);
-      score_tiles(prepared.subspan(at), first + begin, of_run.middle_rows(head, batch), work, accumulate);
+      score_tiles({prepared.subspan(at), bytes, TileLayout::tiles(runs.keys)}, first + begin,
+                  of_runs.middle_rows(head, batch), work, accumulate);
       if (head + batch < runs.heads) at += plan_->query_bytes(batch);
     }
   }
 }
 
-void KeyCache::score_tiles(std::span<const std::byte> prepared, std::size_t first, const MatrixView<float>& scores,
+void KeyCache::score_tiles(const PreparedRuns& prepared, std::size_t first, const MatrixView<float>& scores,
                            Workspace& work, bool accumulate) const {
   const std::size_t batch = scores.rows();
   const std::size_t n = scores.cols();
@@ -206,9 +223,9 @@ void KeyCache::score_tiles(std::span<const std::byte> prepared, std::size_t firs
   const std::size_t of_sections = SectionPlan::streams(tiles_.size()) ? 1 : kTilesTogether;
   const std::size_t together = plan_->parts().size() == 1 ? whole : of_sections;
   for (std::size_t tile = 0; tile < whole; tile += together) {
-    plan_->score(prepared, batch,
+    plan_->score(prepared.blocks, batch,
                  {tiles + tile * tile_bytes, std::min(together, whole - tile), scores.data() + tile * kLanes,
-                  scores.stride(), accumulate, prefetch});
+                  scores.stride(), accumulate, prefetch, prepared.tiles_each, prepared.stride});
   }
   const std::size_t rest = n % kLanes;
   if (rest == 0) return;
@@ -219,7 +236,8 @@ void KeyCache::score_tiles(std::span<const std::byte> prepared, std::size_t firs
   for (std::size_t h = 0; h < batch && accumulate; ++h) {
     std::ranges::copy(tail.row(h), last.subspan(h * kLanes).begin());
   }
-  plan_->score(prepared, batch, {tiles + whole * tile_bytes, 1, last.data(), kLanes, accumulate, 0});
+  plan_->score(prepared.blocks.subspan(whole / prepared.tiles_each * prepared.stride), batch,
+               {tiles + whole * tile_bytes, 1, last.data(), kLanes, accumulate});
   for (std::size_t h = 0; h < batch; ++h) std::ranges::copy(last.subspan(h * kLanes, rest), tail.row(h).begin());
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "cache/section_plan.h"
 #include "core/gemm.h"
 #include "orthant/core/error.h"
 #include "orthant/transform/fast_rotation.h"
@@ -22,6 +23,8 @@ constexpr std::size_t kRowsReady = 64;
 /// Of them, how many rows are transformed together: enough to hide what each waits for, few enough that their floats
 /// stay in the first-level cache.
 constexpr std::size_t kRowsTogether = 16;
+/// Tiles whose queries are turned from that of the first of them: their phases stay in the first-level cache.
+constexpr std::size_t kBlockTiles = 16;
 /// Floats between their rows: phases as far apart as the rows would wait for stores to the same place in a page.
 constexpr std::size_t kGap = 16;
 
@@ -52,6 +55,13 @@ std::vector<float> signed_scales_of(std::span<const float> scales,
   return result;
 }
 
+/// hypot(scales_i, scales_{i + pairs}).
+std::vector<float> pair_reaches_of(std::span<const float> scales) {
+  std::vector<float> result(scales.size() / 2);
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = std::hypot(scales[i], scales[result.size() + i]);
+  return result;
+}
+
 }  // namespace
 
 MatchedKeyCoder::MatchedKeyCoder(transform::KeyFrame frame, std::vector<float> mean,
@@ -73,6 +83,7 @@ MatchedKeyCoder::MatchedKeyCoder(transform::KeyFrame frame, std::vector<float> m
     throw_invalid_argument("MatchedKeyCoder", "tile of the frame", std::to_string(tile), "0 or a multiple of 64");
   query_scales_ = scales_of(frame_.rope(), map_.get());
   signed_scales_ = signed_scales_of(query_scales_, segments_);
+  pair_reaches_ = pair_reaches_of(signed_scales_);
   reach_ = std::sqrt(transform::wide_loops().dot(mean_.data(), mean_.data(), dim()));
   for (const float scale : query_scales_) reach_ = std::max(reach_, scale);
 }
@@ -212,6 +223,12 @@ MatchedKeyCache::MatchedKeyCache(std::shared_ptr<const MatchedKeyCoder> coder, c
   if (tile != 0 && first_position % tile != 0)
     throw_invalid_argument("MatchedKeyCache", "first position", std::to_string(first_position),
                            "a multiple of the tile, " + std::to_string(tile));
+  if (tile != 0 && turns_in_one_pass()) {
+    block_phases_.resize(kBlockTiles * coder_->dim());
+    for (std::size_t i = 0; i < kBlockTiles; ++i)
+      coder_->frame().rope().phases(-static_cast<double>(i * tile),
+                                    std::span(block_phases_).subspan(i * coder_->dim(), coder_->dim()));
+  }
   if (tile == 0 || !coder_->frame().rotating()) return;
   turned_means_ = Matrix<float>(tile, coder_->dim());
   for (std::size_t delta = 0; delta < tile; ++delta) coder_->frame().mean_at(delta, turned_means_.row(delta));
@@ -292,13 +309,18 @@ void MatchedKeyCache::scores_of_runs(const MatrixView<const float>& queries, flo
   const std::size_t together = tiles_for(kRowsTogether, h);
   const std::size_t bytes = keys_.prepared_bytes(h);
   const bool finite = std::isfinite(scale) && coder_->transforms_stay_finite(queries);
+  const bool one_pass = finite && turns_in_one_pass();
   const Workspace::Scope scope(work);
   const MatrixView<float> p(work.take<float>(together * h * (d + kGap)).data(), together * h, d, d + kGap);
   const std::span<float> terms = work.take<float>(together * h);
   const std::span<std::byte> prepared = work.take<std::byte>(ready * bytes);
   for (std::size_t first = 0; first < tiles; first += ready) {
     const std::size_t end = std::min(first + ready, tiles);
-    for (std::size_t t = first; t < end; t += together) {
+    for (std::size_t t = first, n = 0; t < end && one_pass; t += n) {
+      n = std::min(kBlockTiles - t % kBlockTiles, end - t);
+      prepare_turned(queries, scale, t, n, prepared.subspan((t - first) * bytes, n * bytes));
+    }
+    for (std::size_t t = first; t < end && !one_pass; t += together) {
       const std::size_t n = std::min(together, end - t);
       coder_->transform_queries(queries, phases_of(t, n), p.middle_rows(0, n * h), terms.first(n * h), work);
       for (std::size_t i = 0; i < n && !finite; ++i) KeyCache::require_scorable(p.middle_rows(i * h, h), scale);
@@ -310,6 +332,24 @@ void MatchedKeyCache::scores_of_runs(const MatrixView<const float>& queries, flo
     keys_.score_runs(prepared.first((end - first) * bytes), {end - first, tile, h}, begin,
                      scores.middle_cols(begin, std::min(end * tile, size()) - begin), work, false);
   }
+}
+
+bool MatchedKeyCache::turns_in_one_pass() const {
+  return !coder_->signed_scales_.empty() && keys_.plan_->takes_turned();
+}
+
+void MatchedKeyCache::prepare_turned(const MatrixView<const float>& queries, float scale, std::size_t tile,
+                                     std::size_t count, std::span<std::byte> prepared) const {
+  const std::size_t in_block = tile % kBlockTiles;
+  keys_.prepare_turned_runs({count, coder_->frame().alignment().tile, queries.rows()},
+                            {.rows = {queries.data(), queries.stride(), queries.rows(), scale},
+                             .scales = coder_->signed_scales_.data(),
+                             .reaches = coder_->pair_reaches_.data(),
+                             .mean = coder_->mean_.data(),
+                             .block_phases = phases_of(tile - in_block, 1).data(),
+                             .tile_phases = block_phases_.data() + in_block * coder_->dim(),
+                             .tiles = count},
+                            prepared);
 }
 
 void MatchedKeyCache::score_exact_tokens(const MatrixView<const float>& queries, float scale,

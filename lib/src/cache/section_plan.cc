@@ -126,6 +126,14 @@ void SectionPlan::prepare(const Batches& batches, std::byte* prepared, std::size
   }
 }
 
+bool SectionPlan::takes_turned() const {
+  return parts_.size() == 1 && !exact_ && kernels::takes_turned(parts_.front().section, table_->arithmetic);
+}
+
+void SectionPlan::prepare_turned(const kernels::TurnedQueries& queries, std::byte* prepared, std::size_t stride) const {
+  table_->prepare_turned(parts_.front().section, queries, prepared, stride);
+}
+
 void SectionPlan::score(std::span<const std::byte> prepared, std::size_t batch, const kernels::TileRun& run) const {
   const auto score_part = [&](const SectionPart& part, const std::byte* at, const kernels::TileRun& of_part) {
     table_->find_scorer(part.section, exact_, batch)(part.section, at, of_part);

@@ -60,6 +60,10 @@ class SectionPlan {
   };
   /// prepared: query_bytes(batch) bytes for each batch, 64-byte aligned, `stride` from one to the next.
   void prepare(const Batches& batches, std::byte* prepared, std::size_t stride) const;
+  /// Whether prepare_turned serves these sections.
+  bool takes_turned() const;
+  /// The same bytes for each of several tiles, from queries that are turned, scaled and rotated first.
+  void prepare_turned(const kernels::TurnedQueries& queries, std::byte* prepared, std::size_t stride) const;
   /// Scores of all sections together; run.accumulate adds to what is there.
   void score(std::span<const std::byte> prepared, std::size_t batch, const kernels::TileRun& run) const;
   /// Weighted sums of all sections of a value cache: their lanes of totals follow each other, and so do their

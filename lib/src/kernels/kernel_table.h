@@ -23,6 +23,10 @@ struct KernelTable {
   bool (*supported)();
   /// Fills query_bytes(section, arithmetic, exact, queries.count) bytes, 64-byte aligned. Queries must be finite.
   void (*prepare)(const Section& section, const QueryRows& queries, bool exact, std::byte* prepared);
+  /// The same for several tiles, of queries that are turned, scaled and rotated first: fills the blocks of one tile
+  /// after the other, `stride` bytes apart, with their headers' terms. Sections that takes_turned names; the same bits
+  /// on every target of an arithmetic.
+  void (*prepare_turned)(const Section& section, const TurnedQueries& queries, std::byte* prepared, std::size_t stride);
   /// The kernel for batches of `queries` queries: 1 or 4 always, 8 for some sections, else nullptr.
   ScoreFn* (*find_scorer)(const Section& section, bool exact, std::size_t queries);
   /// The same for weighted sums of values, whose weights have two bytes in fast mode.

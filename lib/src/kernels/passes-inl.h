@@ -43,6 +43,18 @@ ORTHANT_INLINE Vec::Float exponential(Vec::Float x) {
 inline constexpr std::size_t kChains = 16;
 inline constexpr std::size_t kChainVectors = kChains / Vec::kLanes;
 
+/// Of all chains, halves added to halves.
+inline float sum_of_sixteen(const Vec::Float (&sums)[kChainVectors]) {
+  float lanes[kChains];
+  for (std::size_t v = 0; v < kChainVectors; ++v) Vec::store_float(lanes + v * Vec::kLanes, sums[v]);
+  ORTHANT_UNROLL
+  for (std::size_t half = kChains / 2; half > 0; half /= 2) {
+    ORTHANT_UNROLL
+    for (std::size_t j = 0; j < half; ++j) lanes[j] += lanes[j + half];
+  }
+  return lanes[0];
+}
+
 inline float largest_of(const float* scores, std::size_t n) {
   float lanes[kChains];
   Vec::Float largest[kChainVectors];
@@ -84,10 +96,5 @@ inline float exponentials(float* scores, std::size_t n, float largest) {
     }
     std::copy(tail, tail + (n - whole), scores + whole);
   }
-  float lanes[kChains];
-  for (std::size_t v = 0; v < kChainVectors; ++v) Vec::store_float(lanes + v * Vec::kLanes, sums[v]);
-  for (std::size_t half = kChains / 2; half > 0; half /= 2) {
-    for (std::size_t j = 0; j < half; ++j) lanes[j] += lanes[j + half];
-  }
-  return lanes[0];
+  return sum_of_sixteen(sums);
 }

@@ -546,49 +546,41 @@ ORTHANT_INLINE void store_scores(const Section& section, const QueryHeader& head
 
 template <int kBits, std::size_t kLevelPlanes, std::size_t kQueryPlanes, std::size_t kQueries, std::size_t kVectors>
 ORTHANT_INLINE void integer_scores(const Section& section, const std::byte* prepared, const TileRun& run) {
-  const auto& header = *reinterpret_cast<const QueryHeader*>(prepared);
   const Vec::Lookup<kBits> high(section.grid->high);
   const Vec::Lookup<kBits> low(section.grid->low);
-  const std::byte* tile = run.tiles;
-  for (std::size_t i = 0; i < run.count; ++i, tile += section.tile_bytes) {
+  for (TileLoop at(section, prepared, run); at.any(); at.advance()) {
+    const QueryHeader& header = at.header();
     for (std::size_t lane = 0; lane < kLanes; lane += Vec::kLanes * kVectors) {
-      IntegerSink<kBits, kLevelPlanes, kQueryPlanes, kQueries, kVectors> sink(high, low, header,
-                                                                              prepared + sizeof(QueryHeader));
-      decode_section<kBits, kVectors>(tile + section.offset + 4 * lane, section.rows, run.prefetch, sink);
-      store_scores<kQueries, kVectors>(section, header, tile, lane, sink, run.out + kLanes * i, run.stride,
-                                       run.accumulate);
+      IntegerSink<kBits, kLevelPlanes, kQueryPlanes, kQueries, kVectors> sink(high, low, header, at.queries());
+      decode_section<kBits, kVectors>(at.tile + section.offset + 4 * lane, section.rows, run.prefetch, sink);
+      store_scores<kQueries, kVectors>(section, header, at.tile, lane, sink, at.out, run.stride, run.accumulate);
     }
   }
 }
 
 template <int kBits, std::size_t kQueries>
 ORTHANT_INLINE void exact_scores(const Section& section, const std::byte* prepared, const TileRun& run) {
-  const auto& header = *reinterpret_cast<const QueryHeader*>(prepared);
   const Vec::FloatLookup<kBits> levels(section.levels);
-  const std::byte* tile = run.tiles;
-  for (std::size_t i = 0; i < run.count; ++i, tile += section.tile_bytes) {
+  for (TileLoop at(section, prepared, run); at.any(); at.advance()) {
     for (std::size_t lane = 0; lane < kLanes; lane += Vec::kLanes) {
-      ExactSink<kBits, kQueries, 1> sink(levels, prepared + sizeof(QueryHeader));
-      decode_section<kBits, 1>(tile + section.offset + 4 * lane, section.rows, run.prefetch, sink);
-      store_scores<kQueries, 1>(section, header, tile, lane, sink, run.out + kLanes * i, run.stride, run.accumulate);
+      ExactSink<kBits, kQueries, 1> sink(levels, at.queries());
+      decode_section<kBits, 1>(at.tile + section.offset + 4 * lane, section.rows, run.prefetch, sink);
+      store_scores<kQueries, 1>(section, at.header(), at.tile, lane, sink, at.out, run.stride, run.accumulate);
     }
   }
 }
 
 template <std::size_t kQueries, std::size_t kVectors>
 ORTHANT_INLINE void bfloat16_scores(const Section& section, const std::byte* prepared, const TileRun& run) {
-  const auto& header = *reinterpret_cast<const QueryHeader*>(prepared);
-  const std::byte* tile = run.tiles;
-  for (std::size_t i = 0; i < run.count; ++i, tile += section.tile_bytes) {
+  for (TileLoop at(section, prepared, run); at.any(); at.advance()) {
     for (std::size_t lane = 0; lane < kLanes; lane += Vec::kLanes * kVectors) {
-      Bfloat16Sink<kQueries, kVectors> sink(prepared + sizeof(QueryHeader));
-      const std::byte* row = tile + section.offset + 4 * lane;
+      Bfloat16Sink<kQueries, kVectors> sink(at.queries());
+      const std::byte* row = at.tile + section.offset + 4 * lane;
       for (std::size_t r = 0; r < section.rows; ++r, row += kRowBytes) {
         prefetch_row<kVectors>(row, run.prefetch);
         sink.row(row);
       }
-      store_scores<kQueries, kVectors>(section, header, tile, lane, sink, run.out + kLanes * i, run.stride,
-                                       run.accumulate);
+      store_scores<kQueries, kVectors>(section, at.header(), at.tile, lane, sink, at.out, run.stride, run.accumulate);
     }
   }
 }
@@ -596,20 +588,17 @@ ORTHANT_INLINE void bfloat16_scores(const Section& section, const std::byte* pre
 template <int kBits, std::size_t kQueries, std::size_t kVectors>
 ORTHANT_INLINE void table_scores(const Section& section, const std::byte* prepared, const TileRun& run) {
   using Sink = TableSink<Vec, kBits, kQueries, kVectors>;
-  const auto& header = *reinterpret_cast<const QueryHeader*>(prepared);
-  const std::byte* tile = run.tiles;
-  for (std::size_t i = 0; i < run.count; ++i, tile += section.tile_bytes) {
+  for (TileLoop at(section, prepared, run); at.any(); at.advance()) {
     for (std::size_t lane = 0; lane < kLanes; lane += Vec::kLanes * kVectors) {
-      Sink sink(prepared + sizeof(QueryHeader));
-      const std::byte* const rows = tile + section.offset + 4 * lane;
+      Sink sink(at.queries());
+      const std::byte* const rows = at.tile + section.offset + 4 * lane;
       for (std::size_t r = 0; r < section.rows; ++r) prefetch_row<kVectors>(rows + r * kRowBytes, run.prefetch);
       std::size_t r = 0;
       for (; r + Sink::kTogether <= section.rows; r += Sink::kTogether) {
         sink.template rows<Sink::kTogether>(rows + r * kRowBytes);
       }
       if (r < section.rows) sink.template rows<1>(rows + r * kRowBytes);
-      store_scores<kQueries, kVectors>(section, header, tile, lane, sink, run.out + kLanes * i, run.stride,
-                                       run.accumulate);
+      store_scores<kQueries, kVectors>(section, at.header(), at.tile, lane, sink, at.out, run.stride, run.accumulate);
     }
   }
 }

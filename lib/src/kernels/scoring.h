@@ -75,6 +75,28 @@ struct QueryRows {
   float scale;  ///< multiplies every score (softmax scale)
 };
 
+/// Queries x after RoPE, to be scored against keys in the frames of several tiles that start at positions tau:
+///   f_i = x_i cos phi_i - x_{i+d/2} sin phi_i,  f_{i+d/2} = x_i sin phi_i + x_{i+d/2} cos phi_i,  phi_i = -tau omega_i
+///   p = H diag(scales) f,  score = <p, y> + <f, mean>
+/// The angles of a tile are those of its block and those within the block, added; phases are the cosines of all angles,
+/// then the sines.
+/// p is rounded twice. diag(scales) f becomes 16-bit integers of `unit` = max(L, kLeastTurnedBound) / kTurnedTop,
+///   L = sum_i hypot(scales_i, scales_{i+d/2}) (max + (sqrt 2 - 1) min)(|g_i|, |g_{i+d/2}|) >= sum_j |scales_j f_j|,
+/// g the query in the frame of the block: butterflies cannot leave 16 bits. p becomes bytes of `step` =
+/// unit max(1, max |p| / 127), or up to 1/127 more. Error of p_j: at most step / 2 + (H e)_j with |e_j| <= unit / 2, so
+/// that |H e| <= unit d / 2.
+struct TurnedQueries {
+  QueryRows rows;
+  const float* scales;        ///< d
+  const float* reaches;       ///< d / 2: hypot(scales_i, scales_{i+d/2})
+  const float* mean;          ///< d
+  const float* block_phases;  ///< d
+  const float* tile_phases;   ///< d for each tile
+  std::size_t tiles;
+};
+inline constexpr float kTurnedTop = 32000;             // 32767 less the roundings of d <= 256 coordinates
+inline constexpr float kLeastTurnedBound = 0x1p-100F;  // below it all is rounded to units of nearly nothing
+
 /// Consecutive tiles and where their scores go: lane t of tile i, query h to out[h * stride + 64 * i + t].
 struct TileRun {
   const std::byte* tiles;
@@ -83,6 +105,44 @@ struct TileRun {
   std::size_t stride;
   bool accumulate;           ///< add to what is there
   std::size_t prefetch = 0;  ///< bytes ahead to fetch; 0: the tiles are in cache
+  /// So many tiles are scored by the same prepared queries, the next ones by those `prepared_stride` bytes further on.
+  std::size_t tiles_each = kNone;
+  std::size_t prepared_stride = 0;
+};
+
+/// One tile of a run after the other, with the prepared queries that score it and the place of its scores.
+struct TileLoop {
+  const std::byte* tile;
+  float* out;
+
+  TileLoop(const Section& section, const std::byte* prepared, const TileRun& run)
+      : tile(run.tiles),
+        out(run.out),
+        prepared_(prepared),
+        tile_bytes_(section.tile_bytes),
+        left_(run.count),
+        of_these_(run.tiles_each),
+        each_(run.tiles_each),
+        stride_(run.prepared_stride) {}
+  bool any() const { return left_ > 0; }
+  void advance() {
+    tile += tile_bytes_;
+    out += kLanes;
+    --left_;
+    if (--of_these_ > 0) return;
+    of_these_ = each_;
+    prepared_ += stride_;
+  }
+  const QueryHeader& header() const { return *reinterpret_cast<const QueryHeader*>(prepared_); }
+  const std::byte* queries() const { return prepared_ + sizeof(QueryHeader); }
+
+ private:
+  const std::byte* prepared_;
+  std::size_t tile_bytes_;
+  std::size_t left_;
+  std::size_t of_these_;
+  std::size_t each_;
+  std::size_t stride_;
 };
 
 inline constexpr std::size_t kConstantChains = 32;  // of a sum over tokens
@@ -111,6 +171,10 @@ inline std::size_t padded_groups(std::size_t dims) { return (dims + 31) / 32 * 8
 inline bool uses_tables(const Section& section, Arithmetic arithmetic) {
   return arithmetic == Arithmetic::kTables && section.bits <= 2 && section.query_planes == 1;
 }
+
+/// True when prepare_turned serves fast kernels of this arithmetic for the section: one plane of query bytes, levels
+/// around zero, 64, 128 or 256 dims.
+bool takes_turned(const Section& section, Arithmetic arithmetic);
 
 /// A square matrix in panels of 64 columns, an even number of them, zeros beyond the last column: entry (i, j) at
 /// (j / 64 * dim + i) * 64 + j % 64. A panel of 128 rows stays in the first-level cache.

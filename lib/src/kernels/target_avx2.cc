@@ -43,6 +43,7 @@ struct Products {
 #include "kernels/passes-inl.h"
 #include "kernels/prepare-inl.h"
 #include "kernels/score-inl.h"
+#include "kernels/turn-inl.h"
 #include "kernels/value-inl.h"
 //
 #include "kernels/encode-inl.h"

@@ -72,9 +72,9 @@ ORTHANT_INLINE void add_row(const std::byte* rows, const std::byte* queries, std
 template <std::size_t kQueries, std::size_t kVectors>
 void dot_rows(const Section& section, const std::byte* prepared, const TileRun& run) {
   constexpr std::size_t kChains = 2;
-  const std::byte* const queries = prepared + sizeof(QueryHeader);
-  for (std::size_t i = 0; i < run.count; ++i) {
-    const std::byte* const tile = run.tiles + i * section.tile_bytes + section.offset;
+  for (TileLoop at(section, prepared, run); at.any(); at.advance()) {
+    const std::byte* const tile = at.tile + section.offset;
+    const std::byte* const queries = at.queries();
     for (std::size_t lane = 0; lane < kLanes; lane += 16 * kVectors) {
       __m512 sums[kChains][kVectors][kQueries];
       ORTHANT_UNROLL
@@ -98,7 +98,7 @@ void dot_rows(const Section& section, const std::byte* prepared, const TileRun& 
         ORTHANT_UNROLL
         for (std::size_t q = 0; q < kQueries; ++q) {
           __m512 sum = _mm512_add_ps(sums[0][v][q], sums[1][v][q]);
-          float* to = run.out + q * run.stride + kLanes * i + lane + 16 * v;
+          float* to = at.out + q * run.stride + lane + 16 * v;
           if (run.accumulate) sum = _mm512_add_ps(sum, _mm512_loadu_ps(to));
           _mm512_storeu_ps(to, sum);
         }
@@ -125,6 +125,10 @@ ScoreFn* find_scorer(const Section& section, bool exact, std::size_t queries) {
   }
 }
 
+void prepare_turned(const Section& section, const TurnedQueries& queries, std::byte* prepared, std::size_t stride) {
+  kAvx512Vnni.prepare_turned(section, queries, prepared, stride);
+}
+
 SumFn* find_summer(const Section& section, bool exact, std::size_t queries) {
   return kAvx512Vnni.find_summer(section, exact, queries);
 }
@@ -147,8 +151,8 @@ void multiply_rows(const PanelMatrix& m, const float* x, std::size_t x_stride, s
 }
 }  // namespace
 
-constinit const KernelTable kAvx512Bf16{"avx512_bf16", Arithmetic::kTables, supported,  prepare,
-                                        find_scorer,   find_summer,         largest_of, exponentials,
-                                        read_rows,     sum_of_squares,      find_codes, multiply_rows};
+constinit const KernelTable kAvx512Bf16{"avx512_bf16",  Arithmetic::kTables, supported,    prepare,      prepare_turned,
+                                        find_scorer,    find_summer,         largest_of,   exponentials, read_rows,
+                                        sum_of_squares, find_codes,          multiply_rows};
 
 }  // namespace orthant::kernels

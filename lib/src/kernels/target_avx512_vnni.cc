@@ -81,6 +81,7 @@ struct ByteLookup {
 #include "kernels/passes-inl.h"
 #include "kernels/prepare-inl.h"
 #include "kernels/score-inl.h"
+#include "kernels/turn-inl.h"
 #include "kernels/value-inl.h"
 //
 #include "kernels/encode-inl.h"

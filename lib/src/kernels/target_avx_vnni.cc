@@ -36,6 +36,7 @@ struct Products {
 #include "kernels/passes-inl.h"
 #include "kernels/prepare-inl.h"
 #include "kernels/score-inl.h"
+#include "kernels/turn-inl.h"
 #include "kernels/value-inl.h"
 //
 #include "kernels/encode-inl.h"

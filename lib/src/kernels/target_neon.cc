@@ -38,6 +38,7 @@ namespace neon {
 #include "kernels/passes-inl.h"
 #include "kernels/prepare-inl.h"
 #include "kernels/score-inl.h"
+#include "kernels/turn-inl.h"
 #include "kernels/value-inl.h"
 //
 #include "kernels/encode-inl.h"

@@ -23,6 +23,7 @@ inline constexpr Arithmetic kScalarArithmetic = Arithmetic::kWide;
 #include "kernels/passes-inl.h"
 #include "kernels/prepare-inl.h"
 #include "kernels/score-inl.h"
+#include "kernels/turn-inl.h"
 #include "kernels/value-inl.h"
 //
 #include "kernels/encode-inl.h"
@@ -37,6 +38,7 @@ inline constexpr Arithmetic kScalarArithmetic = Arithmetic::kNarrow;
 #include "kernels/passes-inl.h"
 #include "kernels/prepare-inl.h"
 #include "kernels/score-inl.h"
+#include "kernels/turn-inl.h"
 #include "kernels/value-inl.h"
 //
 #include "kernels/encode-inl.h"
@@ -51,6 +53,7 @@ inline constexpr Arithmetic kScalarArithmetic = Arithmetic::kTables;
 #include "kernels/passes-inl.h"
 #include "kernels/prepare-inl.h"
 #include "kernels/score-inl.h"
+#include "kernels/turn-inl.h"
 #include "kernels/value-inl.h"
 //
 #include "kernels/encode-inl.h"

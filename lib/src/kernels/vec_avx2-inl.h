@@ -6,10 +6,14 @@ struct Vec : Products {
   static constexpr int kLevelBias = 0;
   static constexpr bool kBatches = true;
 
+  static constexpr std::size_t kHalfLanes = 2 * kLanes;
+
   using Word = __m256i;
   using Float = __m256;
+  using Halves = __m256i;
 
   static Word load(const std::byte* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
+  static void store(std::byte* p, Word x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x); }
   static Word keep(Word x) {
     asm("" : "+x"(x));
     return x;
@@ -129,6 +133,41 @@ struct Vec : Products {
     const __m128i both = _mm_unpacklo_epi32(_mm256_castsi256_si128(packed), _mm256_extracti128_si256(packed, 1));
     _mm_storel_epi64(reinterpret_cast<__m128i*>(p), both);
   }
+  static Halves narrow(Word a, Word b) { return _mm256_permute4x64_epi64(_mm256_packs_epi32(a, b), 0xD8); }
+  static Halves add_halves(Halves a, Halves b) { return _mm256_add_epi16(a, b); }
+  static Halves subtract_halves(Halves a, Halves b) { return _mm256_sub_epi16(a, b); }
+  template <std::size_t kDistance>
+  static Halves far_halves(Halves x) {
+    if constexpr (kDistance == 1) {
+      return _mm256_shuffle_epi8(
+          x, _mm256_broadcastsi128_si256(_mm_setr_epi8(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13)));
+    } else if constexpr (kDistance == 2) {
+      return _mm256_shuffle_epi32(x, 0xB1);
+    } else if constexpr (kDistance == 4) {
+      return _mm256_shuffle_epi32(x, 0x4E);
+    } else {
+      return _mm256_permute2x128_si256(x, x, 1);
+    }
+  }
+  template <std::size_t kDistance>
+  static Halves butterfly(Halves x) {
+    static_assert(kDistance < kHalfLanes);
+    constexpr auto kSign = [](std::size_t lane) { return static_cast<short>((lane & kDistance) != 0 ? -1 : 1); };
+    const Halves signs =
+        _mm256_setr_epi16(kSign(0), kSign(1), kSign(2), kSign(3), kSign(4), kSign(5), kSign(6), kSign(7), kSign(8),
+                          kSign(9), kSign(10), kSign(11), kSign(12), kSign(13), kSign(14), kSign(15));
+    return _mm256_add_epi16(far_halves<kDistance>(x), _mm256_sign_epi16(x, signs));
+  }
+  static Halves magnitude_halves(Halves x) { return _mm256_abs_epi16(x); }
+  static Halves max_halves(Halves a, Halves b) { return _mm256_max_epi16(a, b); }
+  static int largest_half(Halves x) {
+    const __m128i both = _mm_max_epi16(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+    return 0xFFFF - _mm_extract_epi16(_mm_minpos_epu16(_mm_xor_si128(both, _mm_set1_epi16(-1))), 0);
+  }
+  static Halves scale_halves(Halves x, int factor) {
+    return _mm256_mulhrs_epi16(x, _mm256_set1_epi16(static_cast<short>(factor)));
+  }
+  static Word narrow_halves(Halves a, Halves b) { return _mm256_permute4x64_epi64(_mm256_packs_epi16(a, b), 0xD8); }
   static Float zero_unless_above(Float y, Float x, float limit) {
     return _mm256_and_ps(y, _mm256_cmp_ps(x, _mm256_set1_ps(limit), _CMP_GT_OQ));
   }

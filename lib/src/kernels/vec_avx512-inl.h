@@ -6,10 +6,14 @@ struct Vec : Products {
   static constexpr int kLevelBias = 0;
   static constexpr bool kBatches = true;
 
+  static constexpr std::size_t kHalfLanes = 2 * kLanes;
+
   using Word = __m512i;
   using Float = __m512;
+  using Halves = __m512i;
 
   static Word load(const std::byte* p) { return _mm512_loadu_si512(p); }
+  static void store(std::byte* p, Word x) { _mm512_storeu_si512(p, x); }
   static Word keep(Word x) {
     asm("" : "+v"(x));
     return x;
@@ -94,6 +98,48 @@ struct Vec : Products {
   static void store_bytes(std::byte* p, Word x) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(x));
   }
+  /// The 128-bit lanes of two packed vectors, taken in turn, in order.
+  static Word in_order(Word x) { return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), x); }
+  static Halves narrow(Word a, Word b) { return in_order(_mm512_packs_epi32(a, b)); }
+  static Halves add_halves(Halves a, Halves b) { return _mm512_add_epi16(a, b); }
+  static Halves subtract_halves(Halves a, Halves b) { return _mm512_sub_epi16(a, b); }
+  template <std::size_t kDistance>
+  static Halves far_halves(Halves x) {
+    if constexpr (kDistance == 1) {
+      return _mm512_shuffle_epi8(
+          x, _mm512_broadcast_i32x4(_mm_setr_epi8(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13)));
+    } else if constexpr (kDistance == 2) {
+      return _mm512_shuffle_epi32(x, _MM_PERM_CDAB);
+    } else if constexpr (kDistance == 4) {
+      return _mm512_shuffle_epi32(x, _MM_PERM_BADC);
+    } else if constexpr (kDistance == 8) {
+      return _mm512_shuffle_i64x2(x, x, 0xB1);
+    } else {
+      return _mm512_shuffle_i64x2(x, x, 0x4E);
+    }
+  }
+  template <std::size_t kDistance>
+  static Halves butterfly(Halves x) {
+    static_assert(kDistance < kHalfLanes);
+    constexpr std::uint32_t kUpper = kDistance == 1   ? 0xAAAAAAAAU
+                                     : kDistance == 2 ? 0xCCCCCCCCU
+                                     : kDistance == 4 ? 0xF0F0F0F0U
+                                     : kDistance == 8 ? 0xFF00FF00U
+                                                      : 0xFFFF0000U;
+    const Halves far = far_halves<kDistance>(x);
+    return _mm512_mask_sub_epi16(_mm512_add_epi16(x, far), kUpper, far, x);
+  }
+  static Halves magnitude_halves(Halves x) { return _mm512_abs_epi16(x); }
+  static Halves max_halves(Halves a, Halves b) { return _mm512_max_epi16(a, b); }
+  static int largest_half(Halves x) {
+    const __m256i four = _mm256_max_epi16(_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64(x, 1));
+    const __m128i both = _mm_max_epi16(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
+    return 0xFFFF - _mm_extract_epi16(_mm_minpos_epu16(_mm_xor_si128(both, _mm_set1_epi16(-1))), 0);
+  }
+  static Halves scale_halves(Halves x, int factor) {
+    return _mm512_mulhrs_epi16(x, _mm512_set1_epi16(static_cast<short>(factor)));
+  }
+  static Word narrow_halves(Halves a, Halves b) { return in_order(_mm512_packs_epi16(a, b)); }
   static Float zero_unless_above(Float y, Float x, float limit) {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, _mm512_set1_ps(limit), _CMP_GT_OQ), y);
   }

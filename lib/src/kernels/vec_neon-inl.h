@@ -8,12 +8,16 @@ struct Vec {
   static constexpr int kLevelBias = 128;
   static constexpr bool kBatches = true;
 
+  static constexpr std::size_t kHalfLanes = 2 * kLanes;
+
   using Word = uint32x4_t;
   using Float = float32x4_t;
+  using Halves = int16x8_t;
 
   static Word load(const std::byte* p) {
     return vreinterpretq_u32_u8(vld1q_u8(reinterpret_cast<const std::uint8_t*>(p)));
   }
+  static void store(std::byte* p, Word x) { vst1q_u8(reinterpret_cast<std::uint8_t*>(p), vreinterpretq_u8_u32(x)); }
   static Word keep(Word x) {
     asm("" : "+w"(x));
     return x;
@@ -116,6 +120,36 @@ struct Vec {
     const uint8x8_t bytes = vmovn_u16(vcombine_u16(vmovn_u32(x), vmovn_u32(x)));
     const std::uint32_t four = vget_lane_u32(vreinterpret_u32_u8(bytes), 0);
     std::memcpy(p, &four, sizeof(four));
+  }
+  static Halves narrow(Word a, Word b) {
+    return vcombine_s16(vqmovn_s32(vreinterpretq_s32_u32(a)), vqmovn_s32(vreinterpretq_s32_u32(b)));
+  }
+  static Halves add_halves(Halves a, Halves b) { return vaddq_s16(a, b); }
+  static Halves subtract_halves(Halves a, Halves b) { return vsubq_s16(a, b); }
+  template <std::size_t kDistance>
+  static Halves far_halves(Halves x) {
+    if constexpr (kDistance == 1) {
+      return vrev32q_s16(x);
+    } else if constexpr (kDistance == 2) {
+      return vreinterpretq_s16_s32(vrev64q_s32(vreinterpretq_s32_s16(x)));
+    } else {
+      return vextq_s16(x, x, 4);
+    }
+  }
+  template <std::size_t kDistance>
+  static Halves butterfly(Halves x) {
+    static_assert(kDistance < kHalfLanes);
+    constexpr auto kSign = [](std::size_t lane) -> std::int16_t { return (lane & kDistance) != 0 ? -1 : 1; };
+    const std::int16_t signs[kHalfLanes] = {kSign(0), kSign(1), kSign(2), kSign(3),
+                                            kSign(4), kSign(5), kSign(6), kSign(7)};
+    return vmlaq_s16(far_halves<kDistance>(x), x, vld1q_s16(signs));
+  }
+  static Halves magnitude_halves(Halves x) { return vabsq_s16(x); }
+  static Halves max_halves(Halves a, Halves b) { return vmaxq_s16(a, b); }
+  static int largest_half(Halves x) { return vmaxvq_s16(x); }
+  static Halves scale_halves(Halves x, int factor) { return vqrdmulhq_n_s16(x, static_cast<std::int16_t>(factor)); }
+  static Word narrow_halves(Halves a, Halves b) {
+    return vreinterpretq_u32_s8(vcombine_s8(vqmovn_s16(a), vqmovn_s16(b)));
   }
   static Float zero_unless_above(Float y, Float x, float limit) {
     return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(y), vcgtq_f32(x, vdupq_n_f32(limit))));

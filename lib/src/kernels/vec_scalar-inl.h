@@ -11,11 +11,17 @@ struct Vec {
   using Word = std::uint32_t;
   using Float = float;
 
+  static constexpr std::size_t kHalfLanes = 2 * kLanes;  // signed 16-bit lanes of a vector
+  struct Halves {
+    std::int16_t at[kHalfLanes];
+  };
+
   static Word load(const std::byte* p) {
     Word x;
     std::memcpy(&x, p, sizeof(x));
     return x;
   }
+  static void store(std::byte* p, Word x) { std::memcpy(p, &x, sizeof(x)); }
   /// x in a register: keeps the compiler from reading it once more from where it was loaded.
   static Word keep(Word x) { return x; }
   static Word splat(std::int32_t x) { return static_cast<Word>(x); }
@@ -122,6 +128,34 @@ struct Vec {
   static std::int32_t sum_of_lanes(Word x) { return static_cast<std::int32_t>(x); }
   /// The lowest byte of each lane, one after the other.
   static void store_bytes(std::byte* p, Word x) { *p = static_cast<std::byte>(x); }
+  /// The words of a, then of b, as 16-bit lanes, which they fit.
+  static Halves narrow(Word a, Word b) { return {{static_cast<std::int16_t>(a), static_cast<std::int16_t>(b)}}; }
+  static Halves add_halves(Halves a, Halves b) { return {{sum(a.at[0], b.at[0]), sum(a.at[1], b.at[1])}}; }
+  static Halves subtract_halves(Halves a, Halves b) {
+    return {{difference(a.at[0], b.at[0]), difference(a.at[1], b.at[1])}};
+  }
+  /// Lane l with l & kDistance = 0: x_l + x_{l + kDistance}; lane l + kDistance: x_l - x_{l + kDistance}.
+  template <std::size_t kDistance>
+  static Halves butterfly(Halves x) {
+    return {{sum(x.at[0], x.at[1]), difference(x.at[0], x.at[1])}};
+  }
+  static Halves magnitude_halves(Halves x) {
+    return {{static_cast<std::int16_t>(std::abs(x.at[0])), static_cast<std::int16_t>(std::abs(x.at[1]))}};
+  }
+  static Halves max_halves(Halves a, Halves b) { return {{std::max(a.at[0], b.at[0]), std::max(a.at[1], b.at[1])}}; }
+  /// Of lanes that are not negative.
+  static int largest_half(Halves x) { return std::max(x.at[0], x.at[1]); }
+  /// x * factor / 2^15, to nearest, ties upwards; 0 <= factor < 2^15.
+  static Halves scale_halves(Halves x, int factor) { return {{scaled(x.at[0], factor), scaled(x.at[1], factor)}}; }
+  /// The lanes of a, then of b, as signed bytes, which they fit.
+  static Word narrow_halves(Halves a, Halves b) {
+    return byte_of(a.at[0]) | byte_of(a.at[1]) << 8 | byte_of(b.at[0]) << 16 | byte_of(b.at[1]) << 24;
+  }
+  static std::int16_t sum(int a, int b) { return static_cast<std::int16_t>(a + b); }
+  static std::int16_t difference(int a, int b) { return static_cast<std::int16_t>(a - b); }
+  static std::int16_t scaled(int x, int factor) { return static_cast<std::int16_t>((x * factor + 0x4000) >> 15); }
+  static Word byte_of(int x) { return static_cast<Word>(x) & 0xFFU; }
+
   /// y where x > limit, else 0.
   static Float zero_unless_above(Float y, Float x, float limit) { return x > limit ? y : 0.0F; }
   static Float add(Float a, Float b) { return a + b; }

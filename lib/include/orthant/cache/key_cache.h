@@ -14,6 +14,10 @@
 #include "orthant/core/matrix_view.h"
 #include "orthant/core/workspace.h"
 
+namespace orthant::kernels {
+struct TurnedQueries;  // private: queries before they are turned
+}
+
 namespace orthant::cache {
 
 class SectionPlan;  // private: sections as the kernels see them
@@ -119,11 +123,20 @@ class KeyCache {
   /// Finite queries (count * heads, d) of runs made ready for score_runs; terms: empty, or (count * heads, 1).
   void prepare_runs(const Runs& runs, const MatrixView<const float>& queries, float scale,
                     const MatrixView<const float>& terms, std::span<std::byte> prepared) const;
+  /// The same from queries as they are before they are turned to the frames of the runs, for plans that take them.
+  void prepare_turned_runs(const Runs& runs, const kernels::TurnedQueries& queries,
+                           std::span<std::byte> prepared) const;
   /// Scores (heads, n) of n keys from `first`, for shapes that fit: nothing is checked.
   void score_runs(std::span<const std::byte> prepared, const Runs& runs, std::size_t first,
                   const MatrixView<float>& scores, Workspace& work, bool accumulate) const;
-  void score_tiles(std::span<const std::byte> prepared, std::size_t first, const MatrixView<float>& scores,
-                   Workspace& work, bool accumulate) const;
+  /// One batch's prepared queries, run after run.
+  struct PreparedRuns {
+    std::span<const std::byte> blocks;
+    std::size_t stride;
+    std::size_t tiles_each;
+  };
+  void score_tiles(const PreparedRuns& prepared, std::size_t first, const MatrixView<float>& scores, Workspace& work,
+                   bool accumulate) const;
   void score_windows(MatrixView<const float> queries, float scale, std::size_t first, MatrixView<float> scores,
                      MatrixView<const float> terms) const;
 

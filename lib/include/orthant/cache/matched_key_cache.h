@@ -56,6 +56,8 @@ class MatchedKeyCoder {
   bool transforms_stay_finite(MatrixView<const float> queries) const;
 
  private:
+  friend class MatchedKeyCache;
+
   void rotate_keys(MatrixView<float> y, Workspace& work) const;
   void rotate_queries(const MatrixView<float>& p, Workspace& work) const;
 
@@ -68,14 +70,24 @@ class MatchedKeyCoder {
   std::vector<float> query_scales_;
   // The same times S_jj / sqrt(d) when the only rotation is H S / sqrt(d): what is left of it are additions.
   std::vector<float> signed_scales_;
+  std::vector<float> pair_reaches_;  // hypot of the signed scales of each pair that is turned; empty without them
   float reach_ = 0;  // no coordinate of a transformed query and no mean's term is larger than reach_ |q|
 };
 
 /// The matched keys of one KV head as tokens arrive, and scores straight from their codes.
 /// One map serves a whole tile of keys: a query is turned, mapped and rotated once for each tile (once in all when the
 /// frame has none), and the mean adds one number for each query and tile, or, when it rotates, one for each key.
-/// Scores have KeyCache's error bound, for the transformed query. Keys outside the tile grid (after eviction) need the
-/// frame without tiles. Const calls may run concurrently, each thread with its own Workspace; they do not allocate.
+/// Keys outside the tile grid (after eviction) need the frame without tiles. Const calls may run concurrently, each
+/// thread with its own Workspace; they do not allocate.
+///
+/// Scores have KeyCache's error bound B, for the transformed query p. Fast scores of frames with tiles, of one segment
+/// of n = 64, 128 or 256 coordinates rotated by one round of Hadamard, under a diagonal map, with one-byte queries and
+/// integer kernels, come from queries that are rotated as 16-bit integers, at a third of the time. With
+/// L = sum_i hypot(w_i, w_{i+n/2}) |(q_i, q_{i+n/2})|, w_j = 1 / (sqrt(n) |A_jj|), C half the range of the levels and
+/// a the key's scale, s the softmax scale:
+///   |error| <= 1.02 B + s |a| C n (sqrt(n) / 2 + 1.1) u,   u = 1.083 L / 32000
+/// for e_j <= u / 2 before and |H e| <= n u / 2 after the rotation (Cauchy-Schwarz: sum_j |(H e)_j| <= n sqrt(n) u / 2),
+/// and steps of a byte that are at most 1/127 longer, and u (1 + n / 254), than those of p.
 class MatchedKeyCache {
  public:
   /// first_position: of key 0; a multiple of the frame's tile, else InvalidArgument.
@@ -107,6 +119,11 @@ class MatchedKeyCache {
                           Workspace& work) const;
   void scores_with_rotating_mean(MatrixView<const float> queries, float scale, MatrixView<float> scores,
                                  Workspace& work) const;
+  /// Whether queries of tiles are turned, rotated and rounded in one pass.
+  bool turns_in_one_pass() const;
+  /// Queries of `count` tiles from `tile`, all of one block of phases, made ready to score.
+  void prepare_turned(const MatrixView<const float>& queries, float scale, std::size_t tile, std::size_t count,
+                      std::span<std::byte> prepared) const;
   /// Of minus the starts of consecutive tiles.
   std::span<const float> phases_of(std::size_t tile, std::size_t count) const;
 
@@ -114,8 +131,9 @@ class MatchedKeyCache {
   std::size_t first_position_;
   bool keeps_exact_;
   KeyCache keys_;
-  std::vector<float> phases_;   // by which queries are turned back, tile after tile
-  Matrix<float> turned_means_;  // R_delta mu_0 for each place in a tile; empty unless the mean rotates in tiles
+  std::vector<float> phases_;        // by which queries are turned back, tile after tile
+  std::vector<float> block_phases_;  // those of the first tiles, as far as one pass takes them from its first tile's
+  Matrix<float> turned_means_;       // R_delta mu_0 for each place in a tile; empty unless the mean rotates in tiles
 };
 
 }  // namespace orthant::cache
