@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "transform/wide_vector.h"
+
 namespace orthant::quantizer {
 namespace {
 
@@ -24,11 +26,14 @@ struct Crossing {
   std::uint32_t level;  // m, the level it rises to
 };
 
+using transform::Floats;
+using transform::WideVector;
+using Quad = Floats<4>;
+
 // Sixteen lanes for every target, written out because compilers keep the order of float sums: the same bits on each.
-using Floats = float __attribute__((vector_size(64)));
-using Ints = std::int32_t __attribute__((vector_size(64)));
-using Quad = float __attribute__((vector_size(16)));
 constexpr std::size_t kLanes = 16;
+template <std::size_t kWidth>
+using Lanes = Floats<kWidth>[kLanes / kWidth];
 constexpr std::size_t kRun = 64;
 /// Crossings that are sorted rather than halved again: sorting them costs about what another look at the path does.
 constexpr double kFewCrossings = 16;
@@ -37,7 +42,8 @@ constexpr double kMargin = 0x1p-18;
 std::size_t padded(std::size_t dim) { return (dim + kRun - 1) / kRun * kRun; }
 
 /// Adds the lanes of one run to a sum in double, four quads first.
-[[gnu::always_inline]] inline void add_lanes(const Floats& lanes, double& sum) {
+template <class Sixteen>
+ORTHANT_ALWAYS_INLINE void add_lanes(const Sixteen& lanes, double& sum) {
   Quad quads[kLanes / 4];
   std::memcpy(quads, &lanes, sizeof quads);
   const Quad quad = (quads[0] + quads[1]) + (quads[2] + quads[3]);
@@ -46,25 +52,29 @@ std::size_t padded(std::size_t dim) { return (dim + kRun - 1) / kRun * kRun; }
 }
 
 /// a is padded with zeros, which stay at m = 0; sum = sum_j a_j.
-[[gnu::always_inline]] inline PathPoint look_at(std::span<const float> a, std::size_t dim, double sum, float top,
-                                                float tau) {
-  const Floats tops = Floats{} + top;
+template <std::size_t kWidth>
+ORTHANT_ALWAYS_INLINE PathPoint look_at(std::span<const float> a, std::size_t dim, double sum, float top, float tau) {
+  using Vector = Floats<kWidth>;
+  const Vector tops = Vector{} + top;
   double m_a = 0;
   double m_m = 0;
   double m = 0;
   for (std::size_t first = 0; first < a.size(); first += kRun) {
-    Floats dot = {};
-    Floats square = {};
-    Floats levels = {};
+    Lanes<kWidth> dot = {};
+    Lanes<kWidth> square = {};
+    Lanes<kWidth> levels = {};
     for (std::size_t j = first; j < first + kRun; j += kLanes) {
-      Floats value;
-      std::memcpy(&value, a.data() + j, sizeof value);
-      const Floats scaled = value * tau;
-      const Floats level =
-          __builtin_convertvector(__builtin_convertvector(scaled < tops ? scaled : tops, Ints), Floats);
-      dot += level * value;
-      square += level * level;
-      levels += level;
+      ORTHANT_UNROLL
+      for (std::size_t v = 0; v < kLanes / kWidth; ++v) {
+        Vector value;
+        transform::load(value, a.data() + j + v * kWidth);
+        const Vector scaled = value * tau;
+        const Vector level = __builtin_convertvector(
+            __builtin_convertvector(scaled < tops ? scaled : tops, typename WideVector<kWidth>::Words), Vector);
+        dot[v] += level * value;
+        square[v] += level * level;
+        levels[v] += level;
+      }
     }
     add_lanes(dot, m_a);
     add_lanes(square, m_m);
@@ -77,17 +87,17 @@ std::size_t padded(std::size_t dim) { return (dim + kRun - 1) / kRun * kRun; }
 using Look = PathPoint (*)(std::span<const float> a, std::size_t dim, double sum, float top, float tau);
 
 PathPoint look_plain(std::span<const float> a, std::size_t dim, double sum, float top, float tau) {
-  return look_at(a, dim, sum, top, tau);
+  return look_at<transform::kWidthPortable>(a, dim, sum, top, tau);
 }
 
 #ifdef __x86_64__
 __attribute__((target("avx2"))) PathPoint look_avx2(std::span<const float> a, std::size_t dim, double sum, float top,
                                                     float tau) {
-  return look_at(a, dim, sum, top, tau);
+  return look_at<transform::kWidthAvx2>(a, dim, sum, top, tau);
 }
 __attribute__((target("avx512f"))) PathPoint look_avx512(std::span<const float> a, std::size_t dim, double sum,
                                                          float top, float tau) {
-  return look_at(a, dim, sum, top, tau);
+  return look_at<transform::kWidthAvx512>(a, dim, sum, top, tau);
 }
 Look choose_look() {
   return __builtin_cpu_supports("avx512f") ? look_avx512 : __builtin_cpu_supports("avx2") ? look_avx2 : look_plain;
