@@ -316,17 +316,18 @@ void MatchedKeyCache::scores_of_runs(const MatrixView<const float>& queries, flo
   const std::span<std::byte> prepared = work.take<std::byte>(ready * bytes);
   for (std::size_t first = 0; first < tiles; first += ready) {
     const std::size_t end = std::min(first + ready, tiles);
-    for (std::size_t t = first, n = 0; t < end && one_pass; t += n) {
-      n = std::min(kBlockTiles - t % kBlockTiles, end - t);
-      prepare_turned(queries, scale, t, n, prepared.subspan((t - first) * bytes, n * bytes));
-    }
-    for (std::size_t t = first; t < end && !one_pass; t += together) {
-      const std::size_t n = std::min(together, end - t);
+    for (std::size_t t = first, n = 0; t < end; t += n) {
+      n = std::min(one_pass ? kBlockTiles - t % kBlockTiles : together, end - t);
+      const std::span<std::byte> of_tiles = prepared.subspan((t - first) * bytes, n * bytes);
+      if (one_pass) {
+        prepare_turned(queries, scale, t, n, of_tiles);
+        continue;
+      }
       coder_->transform_queries(queries, phases_of(t, n), p.middle_rows(0, n * h), terms.first(n * h), work);
       for (std::size_t i = 0; i < n && !finite; ++i) KeyCache::require_scorable(p.middle_rows(i * h, h), scale);
       for (float& term : terms.first(n * h)) term *= scale;
       keys_.prepare_runs({n, tile, h}, p.middle_rows(0, n * h), scale, MatrixView<const float>(terms.data(), n * h, 1),
-                         prepared.subspan((t - first) * bytes, n * bytes));
+                         of_tiles);
     }
     const std::size_t begin = first * tile;
     keys_.score_runs(prepared.first((end - first) * bytes), {end - first, tile, h}, begin,
