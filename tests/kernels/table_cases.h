@@ -229,24 +229,28 @@ inline std::vector<float> sums_by(const KernelTable& table, const Setting& setti
   return result;
 }
 
+inline std::vector<float> even_thresholds(int bits) {
+  const std::size_t count = (std::size_t{1} << bits) - 1;
+  std::vector<float> thresholds(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    thresholds[k] = 4 * (static_cast<float>(k) - static_cast<float>(count - 1) / 2) / static_cast<float>(count);
+  }
+  return thresholds;
+}
+
 /// Codes at every length, matrix products and sums of squares: what encoding is made of.
 inline std::vector<float> encoded_by(const KernelTable& table) {
   std::vector<float> result;
   RngStream random(3, Domain::kData, 0);
   for (int bits = 1; bits <= 8; ++bits) {
-    std::vector<float> thresholds(256);
-    const int count = (1 << bits) - 1;
-    for (int k = 0; k < count; ++k) {
-      thresholds[static_cast<std::size_t>(k)] =
-          4 * (static_cast<float>(k) - static_cast<float>(count - 1) / 2) / static_cast<float>(count);
-    }
+    const CodeSearch search = make_code_search(even_thresholds(bits), bits);
     for (std::size_t n = 1; n <= 70; ++n) {
       GuardedBytes codes(n);
       std::vector<float> y(n);
       random.fill_normal(std::span<float>(y));
-      y[0] = thresholds[static_cast<std::size_t>(count / 2)] / 0.5F;  // on a threshold: not below it
+      y[0] = search.thresholds[static_cast<std::size_t>(1) << (bits - 1)] / 0.5F;  // on a threshold: not below it
       auto* const to = reinterpret_cast<std::uint8_t*>(codes.data());
-      table.find_codes(bits, y.data(), n, 0.5F, thresholds.data(), to);
+      table.find_codes(search, y.data(), n, 0.5F, to);
       result.insert(result.end(), to, to + n);
     }
   }

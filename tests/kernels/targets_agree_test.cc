@@ -11,17 +11,10 @@
 #include "kernels/kernel_table.h"
 #include "kernels/level_grid.h"
 #include "kernels/table_cases.h"
+#include "kernels/usable_tables.h"
 
 namespace orthant::kernels {
 namespace {
-
-std::vector<const KernelTable*> usable_tables() {
-  std::vector<const KernelTable*> tables;
-  for (const KernelTable* table : compiled_tables()) {
-    if (table->supported()) tables.push_back(table);
-  }
-  return tables;
-}
 
 class EveryTable : public testing::TestWithParam<const KernelTable*> {};
 INSTANTIATE_TEST_SUITE_P(Targets, EveryTable, testing::ValuesIn(usable_tables()),

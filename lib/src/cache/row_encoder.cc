@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cache/append_checks.h"
+#include "kernels/code_search.h"
 #include "kernels/kernel_table.h"
 #include "orthant/core/error.h"
 #include "orthant/transform/haar.h"
@@ -15,7 +16,6 @@ namespace {
 
 // Beyond, a matrix leaves the second-level cache, where OpenBLAS is better at it.
 constexpr std::size_t kLargestMatrix = 512;
-constexpr std::size_t kMaxLevels = 256;
 // Squares in this range neither overflow nor lose bits to underflow, whatever the d <= 2^15 summands.
 constexpr float kSmallestSquare = 0x1p-80F;
 constexpr float kLargestSquare = 0x1p100F;
@@ -45,9 +45,8 @@ RowEncoder::RowEncoder(std::shared_ptr<const quantizer::TurboMse> quantizer, con
     : quantizer_(std::move(quantizer)),
       table_(target.empty() ? &kernels::chosen_table() : &kernels::table_named(target)) {
   if (quantizer_->bits() < 1) throw_invalid_argument("RowEncoder", "bits", "0", "1 to 8");
-  const std::span<const float> thresholds = quantizer_->table().thresholds();
-  thresholds_.assign(thresholds.begin(), thresholds.end());
-  thresholds_.resize(kMaxLevels);
+  search_ = std::make_shared<kernels::CodeSearch>(
+      kernels::make_code_search(quantizer_->table().thresholds(), quantizer_->bits()));
   const transform::Transform& rotation = quantizer_->rotation();
   const std::size_t d = quantizer_->dim();
   if (dynamic_cast<const transform::Haar*>(&rotation) == nullptr || d > kLargestMatrix) return;
@@ -107,7 +106,7 @@ void RowEncoder::encode(const MatrixView<const float>& x, const MatrixView<std::
     }
     const float norm = std::sqrt(square);
     const float factor = 1 / norm;
-    table.find_codes(code_table.bits(), y.row(i).data(), d, factor, thresholds_.data(), codes.row(i).data());
+    table.find_codes(*search_, y.row(i).data(), d, factor, codes.row(i).data());
     double length = double{norm};
     if (quantizer_->options().rule != quantizer::ScaleRule::kRaw) {
       const auto [dot, c_square] = code_moments(y.row(i), factor, codes.row(i), code_table.centroids());

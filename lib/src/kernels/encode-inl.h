@@ -37,25 +37,47 @@ ORTHANT_INLINE Vec::Word code_of(Vec::Float y, const Vec::FloatLookup<kBits>& th
 }
 
 template <int kBits>
-void find_codes_of(const float* y, std::size_t n, float factor, const float* thresholds, std::uint8_t* codes) {
-  const Vec::FloatLookup<kBits> lookup(thresholds);
+struct Halving {
+  Vec::FloatLookup<kBits> thresholds;
+  explicit Halving(const CodeSearch& search) : thresholds(search.thresholds.data()) {}
+  ORTHANT_INLINE Vec::Word code(Vec::Float y) const { return code_of<kBits>(y, thresholds); }
+};
+
+/// Two look-ups in memory instead of one for each bit.
+struct Buckets {
+  const CodeSearch& search;
+  explicit Buckets(const CodeSearch& of) : search(of) {}
+  ORTHANT_INLINE Vec::Word code(Vec::Float y) const {
+    const Vec::Float place = Vec::fma(y, Vec::splat_float(search.slope), Vec::splat_float(search.shift));
+    const Vec::Float last = Vec::splat_float(static_cast<float>(CodeSearch::kBuckets - 1));
+    const Vec::Word bucket = Vec::round(Vec::min(Vec::max(place, Vec::splat_float(0)), last));
+    const Vec::Word below = Vec::gather_words(search.below.data(), bucket);
+    const Vec::Float next = Vec::gather_floats(search.thresholds.data(), below);
+    return Vec::add_words(below, Vec::word_if_less(next, y, 1));
+  }
+};
+
+template <class Search>
+void find_codes_by(const CodeSearch& search, const float* y, std::size_t n, float factor, std::uint8_t* codes) {
+  const Search by(search);
   const Vec::Float scale = Vec::splat_float(factor);
   std::size_t j = 0;
   for (; j + Vec::kLanes <= n; j += Vec::kLanes) {
-    Vec::store_bytes(reinterpret_cast<std::byte*>(codes + j),
-                     code_of<kBits>(Vec::mul(Vec::load_float(y + j), scale), lookup));
+    Vec::store_bytes(reinterpret_cast<std::byte*>(codes + j), by.code(Vec::mul(Vec::load_float(y + j), scale)));
   }
   if (j == n) return;
   float rest[Vec::kLanes] = {};
   std::byte bytes[Vec::kLanes];
   std::copy(y + j, y + n, rest);
-  Vec::store_bytes(bytes, code_of<kBits>(Vec::mul(Vec::load_float(rest), scale), lookup));
+  Vec::store_bytes(bytes, by.code(Vec::mul(Vec::load_float(rest), scale)));
   std::memcpy(codes + j, bytes, n - j);
 }
 
-inline void find_codes(int bits, const float* y, std::size_t n, float factor, const float* thresholds,
-                       std::uint8_t* codes) {
-  for_width<1, 8>(bits, []<int kBits>() { return find_codes_of<kBits>; })(y, n, factor, thresholds, codes);
+inline void find_codes(const CodeSearch& search, const float* y, std::size_t n, float factor, std::uint8_t* codes) {
+  if (search.bits > Vec::kBitsInRegisters && !search.below.empty()) {
+    return find_codes_by<Buckets>(search, y, n, factor, codes);
+  }
+  for_width<1, 8>(search.bits, []<int kBits>() { return find_codes_by<Halving<kBits>>; })(search, y, n, factor, codes);
 }
 
 /// kRows rows of products, kVectors vectors of their columns from `first` on.

@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "kernels/code_search.h"
 #include "kernels/scoring.h"
 
 namespace orthant::kernels {
@@ -40,10 +41,8 @@ struct KernelTable {
   unsigned (*read_rows)(const std::byte* rows, std::size_t count);
   /// sum_j x_j^2, relative error at most (n / 16 + 6) 2^-24 as long as nothing overflows or underflows.
   float (*sum_of_squares)(const float* x, std::size_t n);
-  /// codes[j] = #{k : thresholds[k] < factor * y[j]}, j < n. thresholds: 256, of which the first 2^bits - 1 ascend and
-  /// the others are not used.
-  void (*find_codes)(int bits, const float* y, std::size_t n, float factor, const float* thresholds,
-                     std::uint8_t* codes);
+  /// codes[j] = #{k : thresholds[k] < factor * y[j]}, j < n.
+  void (*find_codes)(const CodeSearch& search, const float* y, std::size_t n, float factor, std::uint8_t* codes);
   /// y_r = sum_i x_ri m_i, r < n: row r of x at x + r * x_stride, m_i the rows of the matrix. Chains of fused
   /// multiply-adds in the order of i: the same bits for any n, on every target.
   void (*multiply_rows)(const PanelMatrix& m, const float* x, std::size_t x_stride, std::size_t n, float* y,

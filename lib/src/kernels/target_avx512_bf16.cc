@@ -141,8 +141,8 @@ unsigned read_rows(const std::byte* rows, std::size_t count) { return kAvx512Vnn
 
 float sum_of_squares(const float* x, std::size_t n) { return kAvx512Vnni.sum_of_squares(x, n); }
 
-void find_codes(int bits, const float* y, std::size_t n, float factor, const float* thresholds, std::uint8_t* codes) {
-  kAvx512Vnni.find_codes(bits, y, n, factor, thresholds, codes);
+void find_codes(const CodeSearch& search, const float* y, std::size_t n, float factor, std::uint8_t* codes) {
+  kAvx512Vnni.find_codes(search, y, n, factor, codes);
 }
 
 void multiply_rows(const PanelMatrix& m, const float* x, std::size_t x_stride, std::size_t n, float* y,

@@ -4,6 +4,7 @@ struct Vec : Products {
   static constexpr std::size_t kLanes = 8;
   static constexpr std::size_t kRegisters = 16;
   static constexpr int kLevelBias = 0;
+  static constexpr int kBitsInRegisters = 4;
   static constexpr bool kBatches = true;
 
   static constexpr std::size_t kHalfLanes = 2 * kLanes;
@@ -98,6 +99,9 @@ struct Vec : Products {
       }
     }
   };
+
+  static Word gather_words(const std::int32_t* table, Word index) { return _mm256_i32gather_epi32(table, index, 4); }
+  static Float gather_floats(const float* table, Word index) { return _mm256_i32gather_ps(table, index, 4); }
 
   static Float splat_float(float x) { return _mm256_set1_ps(x); }
   static Float broadcast_float(const std::byte* p) { return _mm256_broadcast_ss(reinterpret_cast<const float*>(p)); }

@@ -4,6 +4,7 @@ struct Vec : Products {
   static constexpr std::size_t kLanes = 16;
   static constexpr std::size_t kRegisters = 32;
   static constexpr int kLevelBias = 0;
+  static constexpr int kBitsInRegisters = 5;
   static constexpr bool kBatches = true;
 
   static constexpr std::size_t kHalfLanes = 2 * kLanes;
@@ -74,6 +75,9 @@ struct Vec : Products {
   static Word nibble_in_its_table(Word x) {
     return _mm512_ternarylogic_epi32(x, _mm512_set1_epi32(0x0F0F0F0F), _mm512_set1_epi32(0x30201000), 0xEA);
   }
+
+  static Word gather_words(const std::int32_t* table, Word index) { return _mm512_i32gather_epi32(index, table, 4); }
+  static Float gather_floats(const float* table, Word index) { return _mm512_i32gather_ps(index, table, 4); }
 
   static Float splat_float(float x) { return _mm512_set1_ps(x); }
   static Float broadcast_float(const std::byte* p) { return _mm512_set1_ps(*reinterpret_cast<const float*>(p)); }

@@ -6,6 +6,7 @@ struct Vec {
   static constexpr std::size_t kLanes = 4;
   static constexpr std::size_t kRegisters = 32;
   static constexpr int kLevelBias = 128;
+  static constexpr int kBitsInRegisters = 2;
   static constexpr bool kBatches = true;
 
   static constexpr std::size_t kHalfLanes = 2 * kLanes;
@@ -95,6 +96,19 @@ struct Vec {
       return vld1q_f32(values);
     }
   };
+
+  static Word gather_words(const std::int32_t* table, Word index) {
+    std::uint32_t i[4];
+    vst1q_u32(i, index);
+    const std::int32_t words[4] = {table[i[0]], table[i[1]], table[i[2]], table[i[3]]};
+    return vreinterpretq_u32_s32(vld1q_s32(words));
+  }
+  static Float gather_floats(const float* table, Word index) {
+    std::uint32_t i[4];
+    vst1q_u32(i, index);
+    const float values[4] = {table[i[0]], table[i[1]], table[i[2]], table[i[3]]};
+    return vld1q_f32(values);
+  }
 
   static Float splat_float(float x) { return vdupq_n_f32(x); }
   static Float broadcast_float(const std::byte* p) { return vreinterpretq_f32_u32(broadcast(p)); }

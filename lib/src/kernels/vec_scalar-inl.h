@@ -5,8 +5,9 @@ struct Vec {
   static constexpr std::size_t kDotsInFlight = 1;  // chains of dot products that keep the processor busy
   static constexpr std::size_t kLanes = 1;         // words of a vector
   static constexpr std::size_t kRegisters = 16;    // vectors that the body may keep live
-  static constexpr int kLevelBias = 0;     // what Lookup subtracts from levels, for targets whose dot wants them signed
-  static constexpr bool kBatches = false;  // whether batches of queries gain anything
+  static constexpr int kLevelBias = 0;  // what Lookup subtracts from levels, for targets whose dot wants them signed
+  static constexpr int kBitsInRegisters = 2;  // of FloatLookup's tables; or so few that memory does as well
+  static constexpr bool kBatches = false;     // whether batches of queries gain anything
 
   using Word = std::uint32_t;
   using Float = float;
@@ -84,6 +85,10 @@ struct Vec {
       return table[x >> kShift & ((1U << kBits) - 1)];
     }
   };
+
+  /// table[i] for every lane i.
+  static Word gather_words(const std::int32_t* table, Word index) { return static_cast<Word>(table[index]); }
+  static Float gather_floats(const float* table, Word index) { return table[index]; }
 
   /// The low nibble of each byte, with the byte's place in its word above it.
   static Word nibble_in_its_table(Word x) { return (x & 0x0F0F0F0FU) | 0x30201000U; }

@@ -15,6 +15,7 @@
 
 namespace orthant::kernels {
 struct KernelTable;  // private
+struct CodeSearch;
 }
 
 namespace orthant::cache {
@@ -58,7 +59,7 @@ class RowEncoder {
   std::shared_ptr<const quantizer::TurboMse> quantizer_;
   const kernels::KernelTable* table_;  // of the target
   std::vector<float> matrix_;          // of a Haar rotation, as kernels take it
-  std::vector<float> thresholds_;
+  std::shared_ptr<const kernels::CodeSearch> search_;
 };
 
 }  // namespace orthant::cache
