@@ -223,13 +223,12 @@ MatchedKeyCache::MatchedKeyCache(std::shared_ptr<const MatchedKeyCoder> coder, c
   if (tile != 0 && first_position % tile != 0)
     throw_invalid_argument("MatchedKeyCache", "first position", std::to_string(first_position),
                            "a multiple of the tile, " + std::to_string(tile));
-  if (tile != 0 && turns_in_one_pass()) {
-    block_phases_.resize(kBlockTiles * coder_->dim());
-    for (std::size_t i = 0; i < kBlockTiles; ++i)
-      coder_->frame().rope().phases(-static_cast<double>(i * tile),
-                                    std::span(block_phases_).subspan(i * coder_->dim(), coder_->dim()));
-  }
-  if (tile == 0 || !coder_->frame().rotating()) return;
+  if (tile == 0) return;
+  tile_phases_.resize(kBlockTiles * phase_width());
+  for (std::size_t i = 0; i < kBlockTiles; ++i)
+    coder_->frame().rope().phases(-static_cast<double>(i * tile),
+                                  std::span(tile_phases_).subspan(i * phase_width(), phase_width()));
+  if (!coder_->frame().rotating()) return;
   turned_means_ = Matrix<float>(tile, coder_->dim());
   for (std::size_t delta = 0; delta < tile; ++delta) coder_->frame().mean_at(delta, turned_means_.row(delta));
 }
@@ -257,12 +256,11 @@ void MatchedKeyCache::append(MatrixView<const float> keys, Workspace& work) {
   }
   const std::size_t tile = coder_->frame().alignment().tile;
   if (tile == 0) return;
-  const transform::Rope& rope = coder_->frame().rope();
-  const std::size_t width = 2 * rope.frequencies().size();
-  while (width > 0 && phases_.size() / width * tile < size()) {
-    const std::size_t tile_start = first_position_ + phases_.size() / width * tile;
-    phases_.resize(phases_.size() + width);
-    rope.phases(-static_cast<double>(tile_start), std::span(phases_).last(width));
+  const std::size_t width = phase_width();
+  while (width > 0 && block_phases_.size() / width * kBlockTiles * tile < size()) {
+    const std::size_t start = first_position_ + block_phases_.size() / width * kBlockTiles * tile;
+    block_phases_.resize(block_phases_.size() + width);
+    coder_->frame().rope().phases(-static_cast<double>(start), std::span(block_phases_).last(width));
   }
 }
 
@@ -271,7 +269,7 @@ std::size_t MatchedKeyCache::workspace_bytes(std::size_t queries) const {
   const std::size_t tiles = tiles_for(kRowsTogether, queries);
   const std::size_t terms = coder_->frame().rotating() ? std::max(turned_means_.rows(), kBlockRows) : tiles;
   return 2 * Workspace::bytes_for<float>(tiles * queries * (d + kGap)) + Workspace::bytes_for<float>(queries * terms) +
-         Workspace::bytes_for<float>(std::max(d, queries)) +
+         Workspace::bytes_for<float>(tiles * phase_width()) + Workspace::bytes_for<float>(std::max(d, queries)) +
          std::max(coder_->workspace_bytes(tiles * queries), keys_.workspace_bytes(queries)) +
          keys_.workspace_bytes(queries, tiles_for(kRowsReady, queries));
 }
@@ -313,6 +311,7 @@ void MatchedKeyCache::scores_of_runs(const MatrixView<const float>& queries, flo
   const Workspace::Scope scope(work);
   const MatrixView<float> p(work.take<float>(together * h * (d + kGap)).data(), together * h, d, d + kGap);
   const std::span<float> terms = work.take<float>(together * h);
+  const std::span<float> phases = work.take<float>(together * phase_width());
   const std::span<std::byte> prepared = work.take<std::byte>(ready * bytes);
   for (std::size_t first = 0; first < tiles; first += ready) {
     const std::size_t end = std::min(first + ready, tiles);
@@ -323,7 +322,8 @@ void MatchedKeyCache::scores_of_runs(const MatrixView<const float>& queries, flo
         prepare_turned(queries, scale, t, n, of_tiles);
         continue;
       }
-      coder_->transform_queries(queries, phases_of(t, n), p.middle_rows(0, n * h), terms.first(n * h), work);
+      put_phases(t, phases.first(n * phase_width()));
+      coder_->transform_queries(queries, phases, p.middle_rows(0, n * h), terms.first(n * h), work);
       for (std::size_t i = 0; i < n && !finite; ++i) KeyCache::require_scorable(p.middle_rows(i * h, h), scale);
       for (float& term : terms.first(n * h)) term *= scale;
       keys_.prepare_runs({n, tile, h}, p.middle_rows(0, n * h), scale, MatrixView<const float>(terms.data(), n * h, 1),
@@ -341,14 +341,14 @@ bool MatchedKeyCache::turns_in_one_pass() const {
 
 void MatchedKeyCache::prepare_turned(const MatrixView<const float>& queries, float scale, std::size_t tile,
                                      std::size_t count, std::span<std::byte> prepared) const {
-  const std::size_t in_block = tile % kBlockTiles;
+  const std::size_t in_block = tile % kBlockTiles;  // phases are dim() floats: every channel turns
   keys_.prepare_turned_runs({count, coder_->frame().alignment().tile, queries.rows()},
                             {.rows = {queries.data(), queries.stride(), queries.rows(), scale},
                              .scales = coder_->signed_scales_.data(),
                              .reaches = coder_->pair_reaches_.data(),
                              .mean = coder_->mean_.data(),
-                             .block_phases = phases_of(tile - in_block, 1).data(),
-                             .tile_phases = block_phases_.data() + in_block * coder_->dim(),
+                             .block_phases = block_phases_.data() + tile / kBlockTiles * coder_->dim(),
+                             .tile_phases = tile_phases_.data() + in_block * coder_->dim(),
                              .tiles = count},
                             prepared);
 }
@@ -362,8 +362,10 @@ void MatchedKeyCache::score_exact_tokens(const MatrixView<const float>& queries,
   const Workspace::Scope scope(work);
   const MatrixView<float> p(work.take<float>(h * coder_->dim()).data(), h, coder_->dim());
   const std::span<float> terms = work.take<float>(h);
+  const std::span<float> phases = work.take<float>(phase_width());
   const auto score_tile = [&](std::size_t t) {
-    coder_->transform_queries(queries, phases_of(t, 1), p, terms, work);
+    put_phases(t, phases);
+    coder_->transform_queries(queries, phases, p, terms, work);
     for (float& term : terms) term *= scale;
     const std::size_t first = t * tile;
     keys_.score_windows(p, scale, first, scores.middle_cols(first, std::min(tile, size() - first)),
@@ -385,6 +387,7 @@ void MatchedKeyCache::scores_with_rotating_mean(MatrixView<const float> queries,
   const MatrixView<float> p(work.take<float>(h * d).data(), h, d);
   const MatrixView<float> terms(work.take<float>(h * run).data(), h, run);
   const std::span<float> mean = work.take<float>(d);
+  const std::span<float> phases = work.take<float>(phase_width());
   if (tile == 0) {
     for (std::size_t q = 0; q < h; ++q) std::ranges::copy(queries.row(q), framed.row(q).begin());
     coder_->transform_queries(framed, p, work);
@@ -393,7 +396,8 @@ void MatchedKeyCache::scores_with_rotating_mean(MatrixView<const float> queries,
     const std::size_t n = std::min(run, size() - first);
     const MatrixView<float> run_terms = terms.middle_cols(0, n);
     if (tile != 0) {
-      coder_->frame().rope().turn(queries, phases_of(first / tile, 1), framed);
+      put_phases(first / tile, phases);
+      coder_->frame().rope().turn(queries, phases, framed);
       coder_->transform_queries(framed, p, work);
       multiply_transposed(framed, turned_means_.view().middle_rows(0, n), run_terms);
     } else {
@@ -408,9 +412,17 @@ void MatchedKeyCache::scores_with_rotating_mean(MatrixView<const float> queries,
   }
 }
 
-std::span<const float> MatchedKeyCache::phases_of(std::size_t tile, std::size_t count) const {
-  const std::size_t width = 2 * coder_->frame().rope().frequencies().size();
-  return std::span(phases_).subspan(tile * width, count * width);
+void MatchedKeyCache::put_phases(std::size_t tile, std::span<float> phases) const {
+  const std::size_t width = phase_width();
+  const std::size_t pairs = width / 2;
+  for (std::size_t at = 0; at < phases.size(); at += width, ++tile) {
+    const float* const block = block_phases_.data() + tile / kBlockTiles * width;
+    const float* const within = tile_phases_.data() + tile % kBlockTiles * width;
+    for (std::size_t i = 0; i < pairs; ++i) {
+      phases[at + i] = block[i] * within[i] - block[pairs + i] * within[pairs + i];
+      phases[at + pairs + i] = block[pairs + i] * within[i] + block[i] * within[pairs + i];
+    }
+  }
 }
 
 }  // namespace orthant::cache

@@ -86,8 +86,8 @@ class MatchedKeyCoder {
 /// L = sum_i hypot(w_i, w_{i+n/2}) |(q_i, q_{i+n/2})|, w_j = 1 / (sqrt(n) |A_jj|), C half the range of the levels and
 /// a the key's scale, s the softmax scale:
 ///   |error| <= 1.02 B + s |a| C n (sqrt(n) / 2 + 1.1) u,   u = 1.083 L / 32000
-/// for e_j <= u / 2 before and |H e| <= n u / 2 after the rotation (Cauchy-Schwarz: sum_j |(H e)_j| <= n sqrt(n) u / 2),
-/// and steps of a byte that are at most 1/127 longer, and u (1 + n / 254), than those of p.
+/// for e_j <= u / 2 before and |H e| <= n u / 2 after the rotation (Cauchy-Schwarz: sum_j |(H e)_j| <= n sqrt(n) u /
+/// 2), and steps of a byte that are at most 1/127 longer, and u (1 + n / 254), than those of p.
 class MatchedKeyCache {
  public:
   /// first_position: of key 0; a multiple of the frame's tile, else InvalidArgument.
@@ -124,16 +124,18 @@ class MatchedKeyCache {
   /// Queries of `count` tiles from `tile`, all of one block of phases, made ready to score.
   void prepare_turned(const MatrixView<const float>& queries, float scale, std::size_t tile, std::size_t count,
                       std::span<std::byte> prepared) const;
-  /// Of minus the starts of consecutive tiles.
-  std::span<const float> phases_of(std::size_t tile, std::size_t count) const;
+  std::size_t phase_width() const { return 2 * coder_->frame().rope().frequencies().size(); }
+  /// Of minus the starts of the frame's tiles tile, tile + 1, ...: phase_width() floats each.
+  void put_phases(std::size_t tile, std::span<float> phases) const;
 
   std::shared_ptr<const MatchedKeyCoder> coder_;
   std::size_t first_position_;
   bool keeps_exact_;
   KeyCache keys_;
-  std::vector<float> phases_;        // by which queries are turned back, tile after tile
-  std::vector<float> block_phases_;  // those of the first tiles, as far as one pass takes them from its first tile's
-  Matrix<float> turned_means_;       // R_delta mu_0 for each place in a tile; empty unless the mean rotates in tiles
+  // By which queries are turned back: to the first tile of each block, and from there to a tile of the block.
+  std::vector<float> block_phases_;
+  std::vector<float> tile_phases_;
+  Matrix<float> turned_means_;  // R_delta mu_0 for each place in a tile; empty unless the mean rotates in tiles
 };
 
 }  // namespace orthant::cache
