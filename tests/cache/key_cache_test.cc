@@ -85,6 +85,41 @@ TEST_P(EveryTarget, ScoresStayWithinTheStatedBound) {
   }
 }
 
+// Coordinates of one sign against the outermost levels: the largest sums that kernels hold in 16 bits.
+TEST_P(EveryTarget, QueriesOfOneSignStayWithinTheStatedBound) {
+  for (const std::size_t d : std::vector<std::size_t>{8, 64, 100}) {
+    for (int bits = 1; bits <= 5; ++bits) {
+      const RowFormat format = RowFormat::codebook(d, bits, curved_levels(bits));
+      KeyCache cache(format, {.target = GetParam()});
+      CodedRows rows = random_rows(format, 4, 1);
+      for (std::size_t j = 0; j < d; ++j) {
+        const auto last = static_cast<std::uint8_t>((1 << bits) - 1);
+        rows.codes(0, j) = last;
+        rows.codes(1, j) = 0;
+        rows.codes(2, j) = j % 2 == 0 ? last : std::uint8_t{0};
+      }
+      append_rows(cache, rows);
+      Matrix<float> queries(3, d);
+      for (std::size_t j = 0; j < d; ++j) {
+        queries(0, j) = 1;
+        queries(1, j) = -1;
+        queries(2, j) = j % 2 == 0 ? 1.0F : -1.0F;
+      }
+      Workspace work(cache.workspace_bytes(3));
+      Matrix<float> scores(3, 4), bounds(3, 4), keys(4, d);
+      cache.scores(queries.view(), 1, 0, scores.view(), work);
+      cache.score_error_bounds(queries.view(), 1, 0, bounds.view());
+      cache.decode(0, keys.view());
+      for (std::size_t h = 0; h < 3; ++h) {
+        for (std::size_t i = 0; i < 4; ++i) {
+          ASSERT_NEAR(double{scores(h, i)}, exact_score(queries.row(h), keys.row(i), 1), double{bounds(h, i)})
+              << bits << " bits, d " << d << ", query " << h << ", key " << i;
+        }
+      }
+    }
+  }
+}
+
 // Exact mode to float accuracy: relative to |q| |k|, the scale of a score, 1e-5 leaves room for d = 576.
 TEST_P(EveryTarget, ExactModeIsAccurateToFloats) {
   for (const std::size_t d : std::vector<std::size_t>{64, 80, 96, 100, 112, 128, 192, 576}) {

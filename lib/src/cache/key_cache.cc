@@ -41,10 +41,11 @@ struct QueryNorms {
   double n;
   double l1;
   double largest;
+  double quad;
 };
 
 QueryNorms norms_of(std::span<const float> query) {
-  QueryNorms norms{static_cast<double>(query.size()), 0, 0};
+  QueryNorms norms{static_cast<double>(query.size()), 0, 0, double{kernels::largest_quad(query.data(), query.size())}};
   for (const float q : query) {
     norms.l1 += std::abs(double{q});
     norms.largest = std::max(norms.largest, std::abs(double{q}));
@@ -62,7 +63,9 @@ double grid_error(const SectionPlan& plan, const kernels::Section& section, cons
   }
   if (section.grid->planes == 2) return q.l1 / 15876 + q.n * q.largest / 16065;
   if (section.grid->direct) return q.n * q.largest / (section.query_planes == 2 ? 32130 : 254);
-  return q.l1 / 126 + q.n * q.largest / 254;
+  const bool limited = kernels::limits_quads(section, plan.table().arithmetic);
+  const double largest = limited ? std::max(q.largest, q.quad * 127 / kernels::kQuadTop) : q.largest;
+  return q.l1 / 126 + q.n * largest / 254;
 }
 
 }  // namespace

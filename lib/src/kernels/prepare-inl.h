@@ -67,6 +67,13 @@ inline bool needs_sum(const Section& section) {
   return section.offsets != kNone || section.bits == 0 || (section.bits != 16 && section.grid->centre != 0);
 }
 
+/// What becomes the largest query byte: the largest magnitude, or more where quads are limited.
+inline float reach_of(const Section& section, const float* query) {
+  const float largest = largest_magnitude(query, section.dims);
+  if (!limits_quads(section, Vec::kArithmetic)) return largest;
+  return std::max(largest, largest_quad(query, section.dims) * (127.0F / kQuadTop));
+}
+
 /// A query in one byte plane or two: value = round(q * 127 * base / largest) = high * base + low, base 1 for one plane.
 template <std::size_t kPlanes, int kBaseBits>
 struct QueryPlanes {
@@ -243,7 +250,7 @@ inline void prepare(const Section& section, const QueryRows& queries, bool exact
     } else {
       (section.query_planes == 1
            ? prepare_planes<1, kBaseBits>
-           : prepare_planes<2, kBaseBits>)(section, queries, q, largest_magnitude(query, section.dims), header, data);
+           : prepare_planes<2, kBaseBits>)(section, queries, q, reach_of(section, query), header, data);
     }
   }
 }

@@ -274,18 +274,25 @@ inline constexpr std::size_t kChainsFor = std::min<std::size_t>(4, kSums >= Vec:
                                                                        ? 1
                                                                        : Vec::kDotsInFlight / kSums);
 
+/// How an IntegerSink multiplies.
+///   kSingle           levels are the unsigned factors, one group after the other
+///   kUnsignedQueries  query bytes are, and the levels signed
+///   kPaired           as kSingle, but the products of two groups are added in 16 bits, which limits_quads lets them
+///   fit
+enum class Dots { kSingle, kUnsignedQueries, kPaired };
+
 /// Integer sums of kQueries queries: one plane of levels (kLevelPlanes = 0: the codes themselves) or two, one plane of
 /// query bytes or two. With both in two planes the product of the low planes is left out; the seeds carry its mean.
 /// Groups go in turn to kChains sums each: a dot product takes several cycles, and the next one in its chain waits.
-/// kUnsignedQueries: query bytes are the unsigned factors, and the levels signed.
 template <int kBits, std::size_t kLevelPlanes, std::size_t kQueryPlanes, std::size_t kQueries, std::size_t kVectors,
-          class Place = SideBySide<kQueries, kQueryPlanes>, bool kUnsignedQueries = false>
+          class Place = SideBySide<kQueries, kQueryPlanes>, Dots kDots = Dots::kSingle>
 struct IntegerSink {
   static constexpr bool kTwoSums = kQueryPlanes == 2;
   static constexpr std::size_t kChains = kChainsFor<kQueries * kQueryPlanes * kVectors>;
   const Vec::Lookup<kBits>& high;
   const Vec::Lookup<kBits>& low;
   const std::byte* query;
+  Words<kVectors> even;  // levels of the group before, when groups are paired
   Vec::Word a[kChains][kVectors][kQueries];
   Vec::Word b[kChains][kVectors][kQueries];
 
@@ -308,7 +315,7 @@ struct IntegerSink {
 
   template <std::size_t kGroup, int kShift>
   ORTHANT_INLINE void group(const Words<kVectors>& x) {
-    constexpr std::size_t kChain = kGroup % kChains;
+    constexpr std::size_t kChain = kGroup / (kDots == Dots::kPaired ? 2 : 1) % kChains;
     Words<kVectors> h;
     Words<kVectors> l;
     ORTHANT_UNROLL
@@ -320,6 +327,7 @@ struct IntegerSink {
       }
       if constexpr (kLevelPlanes == 2) l.at[v] = low.template at<kShift>(x.at[v]);
     }
+    if constexpr (kDots == Dots::kPaired) return pair<Vec, kGroup, kChain>(h);
     ORTHANT_UNROLL
     for (std::size_t q = 0; q < kQueries; ++q) {
       const Vec::Word qh = Vec::broadcast(query + Place::offset(kGroup, 0, q));
@@ -338,9 +346,27 @@ struct IntegerSink {
     }
   }
 
+  /// Every unit and every tail has an even number of groups.
+  template <class V, std::size_t kGroup, std::size_t kChain>
+  ORTHANT_INLINE void pair(const Words<kVectors>& h) {
+    if constexpr (kGroup % 2 == 0) {
+      even = h;
+    } else {
+      ORTHANT_UNROLL
+      for (std::size_t q = 0; q < kQueries; ++q) {
+        const Vec::Word of_even = Vec::broadcast(query + Place::offset(kGroup - 1, 0, q));
+        const Vec::Word of_odd = Vec::broadcast(query + Place::offset(kGroup, 0, q));
+        ORTHANT_UNROLL
+        for (std::size_t v = 0; v < kVectors; ++v) {
+          a[kChain][v][q] = V::dot_pair(a[kChain][v][q], even.at[v], of_even, h.at[v], of_odd);
+        }
+      }
+    }
+  }
+
   template <bool kFullBytes>
   static ORTHANT_INLINE Vec::Word dot(Vec::Word sum, Vec::Word levels, Vec::Word queries) {
-    if constexpr (kUnsignedQueries) {
+    if constexpr (kDots == Dots::kUnsignedQueries) {
       return Vec::dot(sum, queries, levels);
     } else if constexpr (kFullBytes) {
       return Vec::dot_full(sum, levels, queries);
@@ -546,12 +572,15 @@ ORTHANT_INLINE void store_scores(const Section& section, const QueryHeader& head
 
 template <int kBits, std::size_t kLevelPlanes, std::size_t kQueryPlanes, std::size_t kQueries, std::size_t kVectors>
 ORTHANT_INLINE void integer_scores(const Section& section, const std::byte* prepared, const TileRun& run) {
+  constexpr bool kPaired = Vec::kArithmetic == Arithmetic::kNarrow && kLevelPlanes == 1 && kQueryPlanes == 1;
+  constexpr Dots kDots = kPaired ? Dots::kPaired : Dots::kSingle;
   const Vec::Lookup<kBits> high(section.grid->high);
   const Vec::Lookup<kBits> low(section.grid->low);
   for (TileLoop at(section, prepared, run); at.any(); at.advance()) {
     const QueryHeader& header = at.header();
     for (std::size_t lane = 0; lane < kLanes; lane += Vec::kLanes * kVectors) {
-      IntegerSink<kBits, kLevelPlanes, kQueryPlanes, kQueries, kVectors> sink(high, low, header, at.queries());
+      IntegerSink<kBits, kLevelPlanes, kQueryPlanes, kQueries, kVectors, SideBySide<kQueries, kQueryPlanes>, kDots>
+          sink(high, low, header, at.queries());
       decode_section<kBits, kVectors>(at.tile + section.offset + 4 * lane, section.rows, run.prefetch, sink);
       store_scores<kQueries, kVectors>(section, header, at.tile, lane, sink, at.out, run.stride, run.accumulate);
     }

@@ -84,7 +84,7 @@ struct QueryRows {
 ///   L = sum_i hypot(scales_i, scales_{i+d/2}) (max + (sqrt 2 - 1) min)(|g_i|, |g_{i+d/2}|) >= sum_j |scales_j f_j|,
 /// g the query in the frame of the block: butterflies cannot leave 16 bits. p becomes bytes of `step` =
 /// unit max(1, max |p| / 127), or up to 1/127 more. Error of p_j: at most step / 2 + (H e)_j with |e_j| <= unit / 2, so
-/// that |H e| <= unit d / 2.
+/// that |H e| <= unit d / 2. Where quads are limited, the step may be the one they ask for.
 struct TurnedQueries {
   QueryRows rows;
   const float* scales;        ///< d
@@ -166,6 +166,16 @@ struct ValueRun {
 
 /// Groups rounded up to whole blocks of eight: kernels may read queries to the end of the last block.
 inline std::size_t padded_groups(std::size_t dims) { return (dims + 31) / 32 * 8; }
+
+/// True when kernels add the products of two groups in 16 bits: four coordinates j, j + 1, j + 4, j + 5 (j = 0 or 2
+/// mod 8) whose levels are at most 127. Query bytes of one sign among them must then not exceed 258 in sum.
+inline bool limits_quads(const Section& section, Arithmetic arithmetic) {
+  return arithmetic == Arithmetic::kNarrow && section.bits <= 5 && section.query_planes == 1;
+}
+/// What the sum may be before the four are rounded.
+inline constexpr int kQuadTop = 256;
+/// The largest sum of magnitudes of one sign among such four coordinates.
+float largest_quad(const float* query, std::size_t dims);
 
 /// True when a fast kernel of this arithmetic scores the section by tables.
 inline bool uses_tables(const Section& section, Arithmetic arithmetic) {

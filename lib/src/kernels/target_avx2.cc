@@ -26,9 +26,17 @@ namespace avx2 {
 struct Products {
   static constexpr Arithmetic kArithmetic = Arithmetic::kNarrow;
   static constexpr std::size_t kDotsInFlight = 1;
+  static __m256i add_neighbours(__m256i sum, __m256i pairs) {
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+  }
   static __m256i dot(__m256i sum, __m256i levels, __m256i queries) {
     const __m256i pairs = _mm256_maddubs_epi16(levels, queries);
-    return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+    return add_neighbours(sum, pairs);
+  }
+  static __m256i dot_pair(__m256i sum, __m256i levels, __m256i queries, __m256i more_levels, __m256i more_queries) {
+    const __m256i pairs =
+        _mm256_add_epi16(_mm256_maddubs_epi16(levels, queries), _mm256_maddubs_epi16(more_levels, more_queries));
+    return add_neighbours(sum, pairs);
   }
   /// level = 2 * (level >> 1) + (level & 1), both halves small enough.
   static __m256i dot_full(__m256i sum, __m256i levels, __m256i queries) {

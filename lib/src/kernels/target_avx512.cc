@@ -27,9 +27,17 @@ namespace avx512 {
 struct Products {
   static constexpr Arithmetic kArithmetic = Arithmetic::kNarrow;
   static constexpr std::size_t kDotsInFlight = 2;
+  static __m512i add_neighbours(__m512i sum, __m512i pairs) {
+    return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
+  }
   static __m512i dot(__m512i sum, __m512i levels, __m512i queries) {
     const __m512i pairs = _mm512_maddubs_epi16(levels, queries);
-    return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
+    return add_neighbours(sum, pairs);
+  }
+  static __m512i dot_pair(__m512i sum, __m512i levels, __m512i queries, __m512i more_levels, __m512i more_queries) {
+    const __m512i pairs =
+        _mm512_add_epi16(_mm512_maddubs_epi16(levels, queries), _mm512_maddubs_epi16(more_levels, more_queries));
+    return add_neighbours(sum, pairs);
   }
   static __m512i dot_full(__m512i sum, __m512i levels, __m512i queries) {
     const __m512i upper = _mm512_and_si512(_mm512_srli_epi16(levels, 1), _mm512_set1_epi8(0x7F));

@@ -72,8 +72,9 @@ class TurningQuery {
     ORTHANT_UNROLL
     for (std::size_t i = 1; i < kVectors; ++i) largest = Vec::max_halves(largest, Vec::magnitude_halves(v[i]));
     const int most = Vec::largest_half(largest);
-    // At most 127 when all is multiplied by it and divided by 2^15.
-    const int factor = most <= 127 ? 32767 : 127 * 32768 / most;
+    // At most 127 when all is multiplied by it and divided by 2^15, and quads within their limit.
+    int factor = most <= 127 ? 32767 : 127 * 32768 / most;
+    if constexpr (Vec::kArithmetic == Arithmetic::kNarrow) factor = std::min(factor, largest_quad_factor<Vec>(v));
     Vec::Word total = Vec::splat(0);
     ORTHANT_UNROLL
     for (std::size_t i = 0; i < kVectors; i += 2) {
@@ -106,6 +107,30 @@ class TurningQuery {
       }
     }
     return sum_of_sixteen(sums);
+  }
+
+  /// For what largest_quad is of integers.
+  template <class V>
+  static ORTHANT_INLINE int largest_quad_factor(const typename V::Halves (&v)[kVectors]) {
+    const typename V::Halves zero = V::subtract_halves(v[0], v[0]);
+    typename V::Word pairs[2][kVectors];
+    ORTHANT_UNROLL
+    for (std::size_t i = 0; i < kVectors; ++i) {
+      pairs[0][i] = V::pair_sums(V::max_halves(v[i], zero));
+      pairs[1][i] = V::pair_sums(V::max_halves(V::subtract_halves(zero, v[i]), zero));
+    }
+    typename V::Word largest = V::splat(0);
+    ORTHANT_UNROLL
+    for (std::size_t sign = 0; sign < 2; ++sign) {
+      ORTHANT_UNROLL
+      for (std::size_t i = 0; i < kVectors; ++i) {
+        // Pairs lie in words w and w + 2 of every four.
+        const typename V::Word other = V::kLanes == 1 ? pairs[sign][i ^ 2] : V::word_after_next(pairs[sign][i]);
+        largest = V::max_words(largest, V::add_words(pairs[sign][i], other));
+      }
+    }
+    const int most = V::largest_word(largest);
+    return most <= kQuadTop ? 32767 : kQuadTop * 32768 / most;
   }
 
   /// Fills v; the mean's product.

@@ -160,11 +160,11 @@ ORTHANT_INLINE void byte_sums_of_tile(const Section& section, const ValueRun& ru
                                       const Vec::Lookup<kBits>& levels, const ByteTile<kQueries>& tile) {
   constexpr std::size_t kSums = kQueries + (kWithLevels ? 1 : 0);
   constexpr std::size_t kVectors = kVectorsFor<kSums>;
+  constexpr Dots kDots = kUnsignedWeights ? Dots::kUnsignedQueries : Dots::kSingle;
   const QueryHeader no_seeds{};
   for (std::size_t lane = 0; lane < run.lane_tiles * kLanes; lane += Vec::kLanes * kVectors) {
     const LaneRows at(section, run, i, lane);
-    IntegerSink<kBits, 1, 1, kSums, kVectors, PlaneByPlane<1>, kUnsignedWeights> sink(levels, levels, no_seeds,
-                                                                                      tile.bytes[0]);
+    IntegerSink<kBits, 1, 1, kSums, kVectors, PlaneByPlane<1>, kDots> sink(levels, levels, no_seeds, tile.bytes[0]);
     decode_section<kBits, kVectors>(at.rows, section.rows, run.prefetch, sink);
     ORTHANT_UNROLL
     for (std::size_t v = 0; v < kVectors; ++v) {

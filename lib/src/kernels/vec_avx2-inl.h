@@ -168,6 +168,14 @@ struct Vec : Products {
     const __m128i both = _mm_max_epi16(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
     return 0xFFFF - _mm_extract_epi16(_mm_minpos_epu16(_mm_xor_si128(both, _mm_set1_epi16(-1))), 0);
   }
+  static Word pair_sums(Halves x) { return _mm256_madd_epi16(x, _mm256_set1_epi16(1)); }
+  static Word word_after_next(Word x) { return _mm256_shuffle_epi32(x, 0x4E); }
+  static Word max_words(Word a, Word b) { return _mm256_max_epi32(a, b); }
+  static int largest_word(Word x) {
+    __m128i y = _mm_max_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+    y = _mm_max_epi32(y, _mm_shuffle_epi32(y, 0x4E));
+    return _mm_cvtsi128_si32(_mm_max_epi32(y, _mm_shuffle_epi32(y, 0xB1)));
+  }
   static Halves scale_halves(Halves x, int factor) {
     return _mm256_mulhrs_epi16(x, _mm256_set1_epi16(static_cast<short>(factor)));
   }

@@ -140,6 +140,10 @@ struct Vec : Products {
     const __m128i both = _mm_max_epi16(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
     return 0xFFFF - _mm_extract_epi16(_mm_minpos_epu16(_mm_xor_si128(both, _mm_set1_epi16(-1))), 0);
   }
+  static Word pair_sums(Halves x) { return _mm512_madd_epi16(x, _mm512_set1_epi16(1)); }
+  static Word word_after_next(Word x) { return _mm512_shuffle_epi32(x, _MM_PERM_BADC); }
+  static Word max_words(Word a, Word b) { return _mm512_max_epi32(a, b); }
+  static int largest_word(Word x) { return _mm512_reduce_max_epi32(x); }
   static Halves scale_halves(Halves x, int factor) {
     return _mm512_mulhrs_epi16(x, _mm512_set1_epi16(static_cast<short>(factor)));
   }

@@ -58,6 +58,10 @@ struct Vec {
     for (int j = 0; j < 4; ++j) total += unsigned_byte(levels, j) * signed_byte(queries, j);
     return static_cast<Word>(total);
   }
+  /// dot of two words after the other, for factors whose products fit the sums that limits_quads speaks of.
+  static Word dot_pair(Word total, Word levels, Word queries, Word more_levels, Word more_queries) {
+    return dot(dot(total, levels, queries), more_levels, more_queries);
+  }
   /// The same for codes that are levels themselves: no bias subtracted yet, all eight bits in use.
   static Word dot_full(Word sum, Word levels, Word queries) { return dot(sum, levels, queries); }
 
@@ -150,6 +154,14 @@ struct Vec {
   static Halves max_halves(Halves a, Halves b) { return {{std::max(a.at[0], b.at[0]), std::max(a.at[1], b.at[1])}}; }
   /// Of lanes that are not negative.
   static int largest_half(Halves x) { return std::max(x.at[0], x.at[1]); }
+  /// Sums of two neighbours each, as words.
+  static Word pair_sums(Halves x) { return static_cast<Word>(x.at[0] + x.at[1]); }
+  /// Lane l of every four takes that of l + 2 or l - 2; not for a single lane.
+  static Word word_after_next(Word x) { return x; }
+  static Word max_words(Word a, Word b) {
+    return static_cast<Word>(std::max(static_cast<std::int32_t>(a), static_cast<std::int32_t>(b)));
+  }
+  static int largest_word(Word x) { return static_cast<std::int32_t>(x); }
   /// x * factor / 2^15, to nearest, ties upwards; 0 <= factor < 2^15.
   static Halves scale_halves(Halves x, int factor) { return {{scaled(x.at[0], factor), scaled(x.at[1], factor)}}; }
   /// The lanes of a, then of b, as signed bytes, which they fit.

@@ -36,7 +36,10 @@ struct CacheParts;  // private: what files of caches hold
 /// C half the range of the levels and m the middle of it:
 ///   |error| <= s sum_S [ |a| E + R ],    R = (n/2 + 16) 2^-24 (|a| (C + |m|) + |o|) sum_S |q_j|
 ///   exact mode  E = 0: chains of n/4 fused multiply-adds, n/2 for bfloat16 (Higham 2002, section 3.1)
-///   fast mode   E = C (sum_S |q_j| / 126 + n Q / 254)       one byte for levels and queries
+///   fast mode   E = C (sum_S |q_j| / 126 + n Q' / 254)      one byte for levels and queries, Q' = Q; on AVX2 and on
+///                                                           AVX-512 without VNNI the larger of Q and 127/256 of
+///                                                           the largest sum of one sign's |q_j| among j, j+1, j+4, j+5
+///                                                           (j = 0 or 2 mod 8): their products meet in 16 bits
 ///               E = n' C Q / 62, or n'' C Q / 126           8-bit tables of 1-bit codes, or 2-bit codes (AVX-512 with
 ///                                                           VBMI); n' and n'' are n rounded up to whole 16 and 8
 ///               E = n C Q / 32130                           evenly spaced levels of 8 bits, two-byte queries

@@ -85,9 +85,9 @@ class MatchedKeyCoder {
 /// integer kernels, come from queries that are rotated as 16-bit integers, at a third of the time. With
 /// L = sum_i hypot(w_i, w_{i+n/2}) |(q_i, q_{i+n/2})|, w_j = 1 / (sqrt(n) |A_jj|), C half the range of the levels and
 /// a the key's scale, s the softmax scale:
-///   |error| <= 1.02 B + s |a| C n (sqrt(n) / 2 + 1.1) u,   u = 1.083 L / 32000
+///   |error| <= 1.02 B + s |a| C n (sqrt(n) / 2 + 1.6) u,   u = 1.083 L / 32000
 /// for e_j <= u / 2 before and |H e| <= n u / 2 after the rotation (Cauchy-Schwarz: sum_j |(H e)_j| <= n sqrt(n) u /
-/// 2), and steps of a byte that are at most 1/127 longer, and u (1 + n / 254), than those of p.
+/// 2), and steps of a byte that are at most 1/127 longer, and u (1 + n / 128), than those of p.
 class MatchedKeyCache {
  public:
   /// first_position: of key 0; a multiple of the frame's tile, else InvalidArgument.

@@ -16,7 +16,7 @@
 namespace orthant::kernels {
 struct KernelTable;  // private
 struct CodeSearch;
-}
+}  // namespace orthant::kernels
 
 namespace orthant::cache {
 
