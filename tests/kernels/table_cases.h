@@ -150,27 +150,48 @@ struct TurnedCase {
     angles(tile_phases, tiles);
   }
 
-  /// Blocks of `stride` bytes, one for each tile.
-  std::size_t stride(const KernelTable& table) const { return query_bytes(section, table.arithmetic, false, queries); }
-  void prepare(const KernelTable& table, std::byte* to) const {
+  /// Blocks of `stride` bytes, one for each tile, of `count` queries from the first on.
+  std::size_t stride(const KernelTable& table, std::size_t count) const {
+    return query_bytes(section, table.arithmetic, false, count);
+  }
+  void prepare(const KernelTable& table, std::size_t first, std::size_t count, std::byte* to) const {
     table.prepare_turned(section,
-                         {.rows = {rows.data(), dims, queries, 0.5F},
+                         {.rows = {rows.data() + first * dims, dims, count, 0.5F},
                           .scales = scales.data(),
                           .reaches = reaches.data(),
                           .mean = mean.data(),
                           .block_phases = block_phases.data(),
                           .tile_phases = tile_phases.data(),
                           .tiles = tiles},
-                         to, stride(table));
+                         to, stride(table, count));
   }
 };
 
-/// All bytes of prepared queries of three tiles, which end at a protected page.
-inline std::vector<std::byte> turned_by(const KernelTable& table, std::size_t dims, std::size_t queries) {
-  const TurnedCase c(dims, queries, 3, table.arithmetic);
-  GuardedBytes prepared(c.tiles * c.stride(table));
-  c.prepare(table, prepared.data());
-  return {prepared.data(), prepared.data() + c.tiles * c.stride(table)};
+/// Scores of three random tiles, each by queries turned to it, in one run; prepared queries end at a protected page.
+inline std::vector<float> turned_by(const KernelTable& table, std::size_t dims, std::size_t queries) {
+  TurnedCase c(dims, queries, 3, table.arithmetic);
+  c.section.rows = cache::TileLayout::rows(4, dims);
+  c.section.tile_bytes = c.section.rows * kRowBytes;
+  std::vector<std::byte> tiles(c.tiles * c.section.tile_bytes);
+  RngStream random(5, Domain::kData, dims);
+  for (std::byte& x : tiles) x = static_cast<std::byte>(random.below(256));
+  std::vector<float> scores(queries * c.tiles * kLanes);
+  // The portable kernels have no batches.
+  const std::size_t batch = table.find_scorer(c.section, false, queries) != nullptr ? queries : 1;
+  for (std::size_t q = 0; q < queries; q += batch) {
+    GuardedBytes prepared(c.tiles * c.stride(table, batch));
+    c.prepare(table, q, batch, prepared.data());
+    table.find_scorer(c.section, false, batch)(c.section, prepared.data(),
+                                               {.tiles = tiles.data(),
+                                                .count = c.tiles,
+                                                .out = scores.data() + q * c.tiles * kLanes,
+                                                .stride = c.tiles * kLanes,
+                                                .accumulate = false,
+                                                .prefetch = 0,
+                                                .tiles_each = 1,
+                                                .prepared_stride = c.stride(table, batch)});
+  }
+  return scores;
 }
 
 /// Totals and constants of weighted sums over three value tiles of 128 coordinates; tiles end at a protected page. One

@@ -32,13 +32,13 @@ int byte_of(const std::vector<std::byte>& prepared, std::size_t at, std::size_t 
 }
 
 std::vector<std::byte> prepared_by_portable(const TurnedCase& c) {
-  std::vector<std::byte> prepared(c.tiles * c.stride(portable()) + alignof(QueryHeader));
+  std::vector<std::byte> prepared(c.tiles * c.stride(portable(), c.queries) + alignof(QueryHeader));
   void* aligned = prepared.data();
   std::size_t space = prepared.size();
-  std::align(alignof(QueryHeader), c.tiles * c.stride(portable()), aligned, space);
-  c.prepare(portable(), static_cast<std::byte*>(aligned));
+  std::align(alignof(QueryHeader), c.tiles * c.stride(portable(), c.queries), aligned, space);
+  c.prepare(portable(), 0, c.queries, static_cast<std::byte*>(aligned));
   const auto* const first = static_cast<const std::byte*>(aligned);
-  return {first, first + c.tiles * c.stride(portable())};
+  return {first, first + c.tiles * c.stride(portable(), c.queries)};
 }
 
 // With units of one and integers all is exact: every byte is the rounded multiple, every factor and seed known.
@@ -100,7 +100,7 @@ TEST(TurnedQueries, SmallAndZeroQueriesKeepTheirUnits) {
   TurnedCase c(64, 1, 2, Arithmetic::kWide);
   std::fill(c.rows.begin(), c.rows.end(), 0.0F);
   std::vector<std::byte> prepared = prepared_by_portable(c);
-  const std::size_t stride = c.stride(portable());
+  const std::size_t stride = c.stride(portable(), c.queries);
   for (const std::size_t at : {std::size_t{0}, stride}) {
     for (std::size_t j = 0; j < 64; ++j) EXPECT_EQ(byte_of(prepared, at, 1, 0, j), 0);
     EXPECT_EQ(header_of(prepared, at).term[0], 0);
@@ -137,7 +137,7 @@ TEST(TurnedQueries, ErrAsStated) {
             // (max + (sqrt 2 - 1) min) is at most sqrt(4 - 2 sqrt 2) < 1.0824 times the length.
             bound += 1.0824 * double{c.reaches[i]} * std::hypot(a, b);
           }
-          const std::size_t at = t * c.stride(portable());
+          const std::size_t at = t * c.stride(portable(), c.queries);
           const QueryHeader& header = header_of(prepared, at);
           const double step = double{header.factor_a[q]} / double{c.grid.step} / 0.5;
           const std::vector<double> p = hadamard(v);
