@@ -41,6 +41,8 @@ def numbers(text):
     for part in text.split(","):
         first, _, last = part.partition("-")
         result.extend(range(int(first), int(last or first) + 1))
+    if not result:
+        raise argparse.ArgumentTypeError(f"got {text!r}, expected numbers or ranges from low to high, e.g. 2,3-5")
     return result
 
 
@@ -92,6 +94,8 @@ def main():
     options = parser.parse_args()
 
     settings = [s for s in SETTINGS if s[1] is None or options.only in s[0]]
+    if all(setting is None for _, setting in settings):
+        parser.error(f"argument --only: got {options.only!r}, expected a part of one of: {', '.join(s[0] for s in SETTINGS)}")
     with tempfile.TemporaryDirectory() as folder:
         calibration = options.calibration
         if options.calibrate:

@@ -85,6 +85,26 @@ TEST_P(EveryTarget, ScoresStayWithinTheStatedBound) {
   }
 }
 
+// A format of width 0 keeps one level for all: scores for any number of queries, on every target.
+TEST_P(EveryTarget, NoBitsAtAllAreScored) {
+  for (const Precision precision : {Precision::kFast, Precision::kExact}) {
+    const RowFormat format = RowFormat::codebook(64, 0, {0.5F});
+    KeyCache cache(format, {.precision = precision, .target = GetParam()});
+    append_rows(cache, random_rows(format, 70, 1));
+    for (const std::size_t count : {1U, 4U, 8U, 13U}) {
+      const Matrix<float> queries = random_queries(count, 64, 2);
+      Matrix<float> scores(count, 70), bounds(count, 70), keys(70, 64);
+      Workspace work(cache.workspace_bytes(count));
+      cache.scores(queries.view(), 1, 0, scores.view(), work);
+      cache.score_error_bounds(queries.view(), 1, 0, bounds.view());
+      cache.decode(0, keys.view());
+      for (std::size_t h = 0; h < count; ++h)
+        for (std::size_t i = 0; i < 70; ++i)
+          ASSERT_NEAR(double{scores(h, i)}, exact_score(queries.row(h), keys.row(i), 1), double{bounds(h, i)});
+    }
+  }
+}
+
 // Coordinates of one sign against the outermost levels: the largest sums that kernels hold in 16 bits.
 TEST_P(EveryTarget, QueriesOfOneSignStayWithinTheStatedBound) {
   for (const std::size_t d : std::vector<std::size_t>{8, 64, 100}) {

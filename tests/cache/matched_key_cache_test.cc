@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "orthant/codebook/lloyd_max.h"
@@ -226,6 +227,64 @@ TEST(MatchedKeyCache, ExactWindowsAreExact) {
           }
       }
     }
+  }
+}
+
+// Nothing of a refused call is stored, wherever the bad key stands, and the cache goes on as if it had not been made.
+TEST(MatchedKeyCache, RefusedKeysLeaveTheCacheAsItWas) {
+  for (const Setting& setting : {Setting{64, false, false, Match::kDiagonal, "hadamard:1"}, Setting{64, false, false},
+                                 Setting{64, true, false}, Setting{0, false, true}}) {
+    MatchedKeyCache cache(make_coder(setting)), other(make_coder(setting));
+    const Matrix<float> keys = random_rows(2000, 15), queries = random_rows(2, 16);
+    Workspace append_work(cache.append_workspace_bytes());
+    cache.append(keys.view().middle_rows(0, 100), append_work);
+    for (const float bad : {NAN, INFINITY, 1e30F}) {  // the last one's scale does not fit half precision
+      Matrix<float> spoilt = random_rows(1500, 17);
+      spoilt(1400, 5) = bad;
+      EXPECT_THROW(cache.append(spoilt.view(), append_work), InvalidArgument) << bad;
+      EXPECT_THROW(cache.append(spoilt.view().middle_rows(1390, 20), append_work), InvalidArgument) << bad;
+      EXPECT_EQ(cache.size(), 100U);
+    }
+    cache.append(keys.view().middle_rows(100, 1900), append_work);
+    other.append(keys.view(), append_work);
+    Matrix<float> scores(2, 2000), expected(2, 2000);
+    Workspace work(cache.workspace_bytes(2));
+    cache.scores(queries.view(), 1, scores.view(), work);
+    other.scores(queries.view(), 1, expected.view(), work);
+    for (std::size_t h = 0; h < 2; ++h)
+      for (std::size_t i = 0; i < 2000; ++i) ASSERT_EQ(scores(h, i), expected(h, i)) << "key " << i;
+  }
+}
+
+// A rotating mean adds a term for each key: it must not depend on the other queries either.
+TEST(MatchedKeyCache, RotatingMeansDoNotDependOnCompany) {
+  for (const std::size_t tile : {std::size_t{0}, std::size_t{64}}) {
+    MatchedKeyCache cache(make_coder({tile, true, false}));
+    Workspace append_work(cache.append_workspace_bytes());
+    cache.append(random_rows(300, 18).view(), append_work);
+    const Matrix<float> queries = random_rows(13, 19);
+    Matrix<float> all(13, 300), alone(1, 300);
+    Workspace work(cache.workspace_bytes(13));
+    cache.scores(queries.view(), 1, all.view(), work);
+    for (std::size_t h = 0; h < 13; ++h) {
+      cache.scores(queries.view().middle_rows(h, 1), 1, alone.view(), work);
+      for (std::size_t i = 0; i < 300; ++i) ASSERT_EQ(alone(0, i), all(h, i)) << "query " << h << ", key " << i;
+    }
+  }
+}
+
+TEST(MatchedKeyCache, NamesTheBadElementOfAQuery) {
+  MatchedKeyCache cache(make_coder({64, false, false}));
+  Workspace append_work(cache.append_workspace_bytes());
+  cache.append(random_rows(70, 20).view(), append_work);
+  Matrix<float> queries = random_rows(3, 21), scores(3, 70);
+  Workspace work(cache.workspace_bytes(3));
+  queries(2, 7) = INFINITY;
+  try {
+    cache.scores(queries.view(), 1, scores.view(), work);
+    FAIL();
+  } catch (const InvalidArgument& e) {
+    EXPECT_NE(std::string(e.what()).find("row 2, column 7"), std::string::npos) << e.what();
   }
 }
 

@@ -121,5 +121,28 @@ TEST(RowEncoder, CachesScoreWhatTheQuantizerEstimates) {
   }
 }
 
+// Nothing of a refused call is stored, and the message names the row of the call.
+TEST(RowEncoder, RefusedRowsLeaveTheCacheAsItWas) {
+  const auto turbo = std::make_shared<const quantizer::TurboMse>(transform::make_rotation("hadamard:1", 64, 1),
+                                                                 codebook::sphere_codebook(64, 4));
+  const RowEncoder encoder(turbo);
+  KeyCache cache(encoder.format());
+  Workspace work(encoder.workspace_bytes());
+  const Matrix<float> good = random_queries(500, 64, 4);
+  encoder.append(good.view(), cache, work);
+  for (const float bad : {NAN, INFINITY, 1e30F}) {  // the last one's scale does not fit half precision
+    Matrix<float> rows = random_queries(500, 64, 5);
+    rows(400, 7) = bad;
+    EXPECT_THROW(encoder.append(rows.view(), cache, work), InvalidArgument) << bad;
+    EXPECT_EQ(cache.size(), 500U);
+    if (bad == 1e30F) continue;
+    try {
+      encoder.append(rows.view(), cache, work);
+    } catch (const InvalidArgument& e) {
+      EXPECT_NE(std::string(e.what()).find("row 400, column 7"), std::string::npos) << e.what();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace orthant::cache

@@ -70,6 +70,10 @@ TEST(CodeSearch, BucketsHoldOneThresholdOrAreLeft) {
   std::vector<float> touching = even_thresholds(6);
   for (std::size_t k = 1; k < touching.size(); ++k) touching[k] = std::nextafter(touching[k - 1], 9.0F);
   expect_counts(touching, 6);
+  std::vector<float> twins = even_thresholds(6);
+  twins[9] = std::nextafter(twins[8], 9.0F);
+  EXPECT_TRUE(make_code_search(twins, 6).below.empty());
+  expect_counts(twins, 6);
   touching.assign(63, 0.25F);
   EXPECT_TRUE(make_code_search(touching, 6).below.empty());
   expect_counts(touching, 6);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -173,15 +174,27 @@ TEST(CalibrationFile, ReadsBackWhatWasWritten) {
   std::filesystem::remove(path);
 }
 
-/// The message with which a file is refused after one change of its metadata.
-std::string refusal_with(const std::string& key, const std::string& value) {
+/// The message with which a file is refused after one change of its metadata, or of the first element of a tensor but
+/// for the diagonal's.
+std::string refusal_with(const std::string& key, const std::string& value, const std::string& tensor = "") {
   const auto path = std::filesystem::path(testing::TempDir()) / "spoilt_calibration.safetensors";
   write_calibration(path, calibrate_one(random_dump({}, 14)));
   const Safetensors file = Safetensors::open(path);
   std::map<std::string, std::string> metadata = file.metadata();
-  metadata[key] = value;
+  if (tensor.empty()) metadata[key] = value;
   std::vector<TensorData> tensors;
-  for (const TensorInfo& t : file.tensors()) tensors.push_back({t.name, t.type, t.shape, file.bytes(t)});
+  std::vector<std::uint8_t> changed;
+  for (const TensorInfo& t : file.tensors()) {
+    if (t.name == tensor) {
+      const auto bytes = file.bytes(t);
+      changed.assign(bytes.begin(), bytes.end());
+      const float number = std::stof(value);
+      std::memcpy(changed.data() + sizeof(float), &number, sizeof(float));
+      tensors.push_back({t.name, t.type, t.shape, changed});
+    } else {
+      tensors.push_back({t.name, t.type, t.shape, file.bytes(t)});
+    }
+  }
   const auto spoilt = std::filesystem::path(testing::TempDir()) / "spoilt_again.safetensors";
   write_safetensors(spoilt, metadata, tensors);
   const std::string message = refusal([&] { read_calibration(spoilt); });
@@ -199,6 +212,9 @@ TEST(CalibrationFile, RefusesWhatDisagrees) {
   EXPECT_THAT(refusal_with("layers", "8"), HasSubstr("layers.8"));
   EXPECT_THAT(refusal_with("layers", "7,8"), HasSubstr("rope_theta"));
   EXPECT_THAT(refusal_with("key_tokens", "many"), HasSubstr("key_tokens"));
+  EXPECT_THAT(refusal_with("key_tokens", "0"), HasSubstr("2 or more"));
+  EXPECT_THAT(refusal_with("query_rows", "0"), HasSubstr("1 or more"));
+  EXPECT_THAT(refusal_with("", "1e6", "layers.7.keys.covariance"), HasSubstr("entry (0, 1)"));
   EXPECT_THAT(refusal_with("rope_theta", "-1"), HasSubstr("rope_theta"));
 }
 

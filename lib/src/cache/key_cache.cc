@@ -259,9 +259,10 @@ void KeyCache::score_windows(MatrixView<const float> queries, float scale, std::
   for (key = std::max(key, windows_.last_begin(size_)); key < end; ++key) score(key);
 }
 
-void KeyCache::require_scorable(const MatrixView<const float>& queries, float scale) {
-  require_finite(kScores, "query", queries);
-  if (!std::isfinite(scale)) throw_invalid_argument(kScores, "scale", std::to_string(scale), "a finite value");
+void KeyCache::require_scorable(std::string_view where, std::string_view what, const MatrixView<const float>& queries,
+                                float scale) {
+  require_finite(where, what, queries);
+  if (!std::isfinite(scale)) throw_invalid_argument(where, "scale", std::to_string(scale), "a finite value");
 }
 
 void KeyCache::scores(MatrixView<const float> queries, float scale, std::size_t first, MatrixView<float> scores,
@@ -276,7 +277,7 @@ void KeyCache::scores(MatrixView<const float> queries, float scale, std::size_t 
     require_size(kScores, "rows of terms", terms.rows(), queries.rows());
     if (terms.cols() != 1) require_size(kScores, "columns of terms", terms.cols(), scores.cols());
   }
-  require_scorable(queries, scale);
+  require_scorable(kScores, "query", queries, scale);
   const bool term_each = terms.cols() > 1;
   for (std::size_t h = 0; h < terms.rows() && term_each; ++h) std::ranges::copy(terms.row(h), scores.row(h).begin());
   const Workspace::Scope scope(work);

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "cache/append_checks.h"
 #include "cache/section_plan.h"
 #include "core/gemm.h"
 #include "orthant/core/error.h"
@@ -14,6 +15,8 @@
 
 namespace orthant::cache {
 namespace {
+
+constexpr const char* kScores = "MatchedKeyCache::scores";  // in messages
 
 constexpr std::size_t kBlockRows = 64;
 
@@ -241,23 +244,37 @@ std::size_t MatchedKeyCache::append_workspace_bytes() const {
 }
 
 void MatchedKeyCache::append(MatrixView<const float> keys, Workspace& work) {
+  require_size("MatchedKeyCache::append", "columns of the keys", keys.cols(), coder_->dim());
+  require_finite("MatchedKeyCache::append", "key", keys);
+  grow_phases(size() + keys.rows());
+  if (keys.rows() <= kBlockRows) return append_block(keys, work);
+  // All are coded before any is stored: scales may not fit, and then nothing is changed.
+  const std::size_t n = keys.rows();
+  Matrix<std::uint8_t> codes(n, coder_->dim());
+  Matrix<float> scales(n, keys_.format().scales());
+  Matrix<float> exact(keeps_exact_ ? n : 0, coder_->dim());
+  coder_->encode(keys, first_position_ + size(), codes.view(), scales.view(), exact.view(), work);
+  keys_.append(codes.view(), scales.view(), {}, exact.view());
+}
+
+void MatchedKeyCache::append_block(const MatrixView<const float>& keys, Workspace& work) {
   const std::size_t d = coder_->dim();
+  const std::size_t n = keys.rows();
   const std::size_t scale_count = keys_.format().scales();
   const Workspace::Scope scope(work);
   const MatrixView<std::uint8_t> codes(work.take<std::uint8_t>(kBlockRows * d).data(), kBlockRows, d);
   const MatrixView<float> scales(work.take<float>(kBlockRows * scale_count).data(), kBlockRows, scale_count);
   const MatrixView<float> exact(work.take<float>(kBlockRows * d).data(), kBlockRows, d);
-  for (std::size_t row = 0; row < keys.rows(); row += kBlockRows) {
-    const std::size_t n = std::min(kBlockRows, keys.rows() - row);
-    const MatrixView<float> window = keeps_exact_ ? exact.middle_rows(0, n) : MatrixView<float>();
-    coder_->encode(keys.middle_rows(row, n), first_position_ + keys_.size(), codes.middle_rows(0, n),
-                   scales.middle_rows(0, n), window, work);
-    keys_.append(codes.middle_rows(0, n), scales.middle_rows(0, n), {}, window);
-  }
+  const MatrixView<float> window = keeps_exact_ ? exact.middle_rows(0, n) : MatrixView<float>();
+  coder_->encode(keys, first_position_ + size(), codes.middle_rows(0, n), scales.middle_rows(0, n), window, work);
+  keys_.append(codes.middle_rows(0, n), scales.middle_rows(0, n), {}, window);
+}
+
+void MatchedKeyCache::grow_phases(std::size_t keys) {
   const std::size_t tile = coder_->frame().alignment().tile;
   if (tile == 0) return;
   const std::size_t width = phase_width();
-  while (width > 0 && block_phases_.size() / width * kBlockTiles * tile < size()) {
+  while (width > 0 && block_phases_.size() / width * kBlockTiles * tile < keys) {
     const std::size_t start = first_position_ + block_phases_.size() / width * kBlockTiles * tile;
     block_phases_.resize(block_phases_.size() + width);
     coder_->frame().rope().phases(-static_cast<double>(start), std::span(block_phases_).last(width));
@@ -276,13 +293,15 @@ std::size_t MatchedKeyCache::workspace_bytes(std::size_t queries) const {
 
 void MatchedKeyCache::scores(MatrixView<const float> queries, float scale, MatrixView<float> scores,
                              Workspace& work) const {
-  require_size("MatchedKeyCache::scores", "columns of the queries", queries.cols(), coder_->dim());
-  require_size("MatchedKeyCache::scores", "rows of the scores", scores.rows(), queries.rows());
-  require_size("MatchedKeyCache::scores", "columns of the scores", scores.cols(), size());
+  require_size(kScores, "columns of the queries", queries.cols(), coder_->dim());
+  require_size(kScores, "rows of the scores", scores.rows(), queries.rows());
+  require_size(kScores, "columns of the scores", scores.cols(), size());
   if (queries.rows() == 0) return;
+  const bool finite = std::isfinite(scale) && coder_->transforms_stay_finite(queries);
+  if (!finite) KeyCache::require_scorable(kScores, "query", queries, scale);
   if (coder_->frame().rotating()) return scores_with_rotating_mean(queries, scale, scores, work);
   if (coder_->frame().alignment().tile == 0) return scores_of_one_run(queries, scale, scores, work);
-  scores_of_runs(queries, scale, scores, work);
+  scores_of_runs(queries, scale, finite, scores, work);
   if (keeps_exact_) score_exact_tokens(queries, scale, scores, work);
 }
 
@@ -297,7 +316,7 @@ void MatchedKeyCache::scores_of_one_run(const MatrixView<const float>& queries, 
   keys_.scores(p, scale, 0, scores, work, MatrixView<const float>(terms.data(), terms.size(), 1));
 }
 
-void MatchedKeyCache::scores_of_runs(const MatrixView<const float>& queries, float scale,
+void MatchedKeyCache::scores_of_runs(const MatrixView<const float>& queries, float scale, bool finite,
                                      const MatrixView<float>& scores, Workspace& work) const {
   const std::size_t h = queries.rows();
   const std::size_t d = coder_->dim();
@@ -306,7 +325,6 @@ void MatchedKeyCache::scores_of_runs(const MatrixView<const float>& queries, flo
   const std::size_t ready = tiles_for(kRowsReady, h);
   const std::size_t together = tiles_for(kRowsTogether, h);
   const std::size_t bytes = keys_.prepared_bytes(h);
-  const bool finite = std::isfinite(scale) && coder_->transforms_stay_finite(queries);
   const bool one_pass = finite && turns_in_one_pass();
   const Workspace::Scope scope(work);
   const MatrixView<float> p(work.take<float>(together * h * (d + kGap)).data(), together * h, d, d + kGap);
@@ -324,7 +342,8 @@ void MatchedKeyCache::scores_of_runs(const MatrixView<const float>& queries, flo
       }
       put_phases(t, phases.first(n * phase_width()));
       coder_->transform_queries(queries, phases, p.middle_rows(0, n * h), terms.first(n * h), work);
-      for (std::size_t i = 0; i < n && !finite; ++i) KeyCache::require_scorable(p.middle_rows(i * h, h), scale);
+      for (std::size_t i = 0; i < n && !finite; ++i)
+        KeyCache::require_scorable(kScores, "transformed query", p.middle_rows(i * h, h), scale);
       for (float& term : terms.first(n * h)) term *= scale;
       keys_.prepare_runs({n, tile, h}, p.middle_rows(0, n * h), scale, MatrixView<const float>(terms.data(), n * h, 1),
                          of_tiles);
@@ -399,11 +418,14 @@ void MatchedKeyCache::scores_with_rotating_mean(MatrixView<const float> queries,
       put_phases(first / tile, phases);
       coder_->frame().rope().turn(queries, phases, framed);
       coder_->transform_queries(framed, p, work);
-      multiply_transposed(framed, turned_means_.view().middle_rows(0, n), run_terms);
+      // One query at a time with all means of a tile: a product's sums depend on its shape.
+      for (std::size_t q = 0; q < h; ++q)
+        multiply_transposed(framed.middle_rows(q, 1), turned_means_.view(), terms.middle_rows(q, 1));
     } else {
       for (std::size_t i = 0; i < n; ++i) {
         coder_->frame().mean_at(first_position_ + first + i, mean);
-        multiply_transposed(framed, MatrixView<const float>(mean.data(), 1, d), terms.middle_cols(i, 1));
+        for (std::size_t q = 0; q < h; ++q)
+          terms(q, i) = transform::wide_loops().dot(framed.row(q).data(), mean.data(), d);
       }
     }
     for (std::size_t q = 0; q < h; ++q)

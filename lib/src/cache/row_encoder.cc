@@ -19,6 +19,8 @@ constexpr std::size_t kLargestMatrix = 512;
 // Squares in this range neither overflow nor lose bits to underflow, whatever the d <= 2^15 summands.
 constexpr float kSmallestSquare = 0x1p-80F;
 constexpr float kLargestSquare = 0x1p100F;
+// Rows of such a square surely have a scale below 65520: the norm times a factor that is near one, and below 1000.
+constexpr float kSureSquare = 64 * 64;
 
 /// <c, y> and |c|^2.
 std::pair<double, double> code_moments(std::span<const float> y, float factor, std::span<const std::uint8_t> codes,
@@ -100,7 +102,7 @@ void RowEncoder::encode(const MatrixView<const float>& x, const MatrixView<std::
   for (std::size_t i = 0; i < x.rows(); ++i) {
     const float square = table.sum_of_squares(orthogonal ? x.row(i).data() : y.row(i).data(), d);
     if (!(square >= kSmallestSquare && square <= kLargestSquare)) {  // so is that of a row with a NaN or an infinity
-      require_finite(kWhere, "value", x.middle_rows(i, 1));
+      require_finite(kWhere, "value", x);
       quantizer_->encode_codes(x.middle_rows(i, 1), codes.middle_rows(i, 1), scales.row(i), work);
       continue;
     }
@@ -116,10 +118,24 @@ void RowEncoder::encode(const MatrixView<const float>& x, const MatrixView<std::
   }
 }
 
+void RowEncoder::require_storable(const MatrixView<const float>& x, Workspace& work) const {
+  require_finite("RowEncoder::append", "value", x);
+  const std::size_t d = quantizer_->dim();
+  const Workspace::Scope scope(work);
+  const MatrixView<std::uint8_t> codes(work.take<std::uint8_t>(d).data(), 1, d);
+  const MatrixView<float> y(work.take<float>(d).data(), 1, d);
+  const MatrixView<float> scales(work.take<float>(1).data(), 1, 1);
+  for (std::size_t i = 0; i < x.rows(); ++i) {
+    if (quantizer_->rotation().orthogonal() && table_->sum_of_squares(x.row(i).data(), d) <= kSureSquare) continue;
+    encode(x.middle_rows(i, 1), codes, scales, y, work);
+  }
+}
+
 template <class Cache>
 void RowEncoder::append_blocks(const MatrixView<const float>& x, Cache& cache, Workspace& work) const {
   const std::size_t d = quantizer_->dim();
   require_size("RowEncoder::append", "dim of the cache", cache.dim(), d);
+  if (x.rows() > kBlock) require_storable(x, work);
   const bool windows = cache.options().first_exact + cache.options().last_exact > 0;
   for (std::size_t first = 0; first < x.rows(); first += kBlock) {
     const std::size_t n = std::min(kBlock, x.rows() - first);

@@ -89,7 +89,7 @@ std::shared_ptr<const SectionPlan> SectionPlan::for_values(const RowFormat& form
 bool SectionPlan::has_kernels(std::size_t batch) const {
   return std::ranges::all_of(parts_, [&](const SectionPart& part) {
     if (of_values_) return table_->find_summer(part.section, exact_, batch) != nullptr;
-    return part.section.bits == 0 || table_->find_scorer(part.section, exact_, batch) != nullptr;
+    return table_->find_scorer(part.section, exact_, batch) != nullptr;
   });
 }
 

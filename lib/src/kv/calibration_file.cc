@@ -62,6 +62,17 @@ SecondMoments moments_of_head(const Safetensors& file, int layer, const char* si
     if (covariance(j, j) < 0)
       throw_invalid_input(file.name(), fmt::format("{}, head {}, variance {}", name, head, j),
                           std::to_string(covariance(j, j)), "not negative");
+  // What no moments can violate, up to the rounding of each to a float.
+  constexpr double kRoundings = 1 + 4 * 0x1p-24;
+  for (std::size_t i = 0; i < d; ++i)
+    for (std::size_t j = 0; j < d; ++j) {
+      const double most = std::sqrt(covariance(i, i) * covariance(j, j)) * kRoundings;
+      const double asymmetry = std::abs(covariance(i, j) - covariance(j, i));
+      if (std::abs(covariance(i, j)) <= most && asymmetry <= 1e-5 * most) continue;
+      throw_invalid_input(file.name(), fmt::format("{}, head {}, entry ({}, {})", name, head, i, j),
+                          std::to_string(covariance(i, j)),
+                          fmt::format("that of ({}, {}), at most {} in magnitude", j, i, most));
+    }
   return {count, std::move(mean), covariance};
 }
 
@@ -147,6 +158,9 @@ Calibration read_calibration(const std::filesystem::path& path) {
     const std::size_t heads = means->shape[0];
     const auto key_tokens = metadata.number<std::uint64_t>("key_tokens", tokens[i], kCount);
     const auto query_rows = metadata.number<std::uint64_t>("query_rows", rows[i], kCount);
+    if (key_tokens < kLeastCalibratedTokens)
+      metadata.refuse("key_tokens", tokens[i], fmt::format("{} or more", kLeastCalibratedTokens));
+    if (query_rows == 0) metadata.refuse("query_rows", rows[i], "1 or more");
     for (std::size_t h = 0; h < heads; ++h)
       layer.heads.push_back({moments_of_head(file, layer.index, "keys", h, heads, result.head_dim, key_tokens),
                              moments_of_head(file, layer.index, "queries", h, heads, result.head_dim, query_rows)});

@@ -51,9 +51,10 @@ struct CacheParts;  // private: what files of caches hold
 /// fit; queries on 127 or 127 * 128; partial scores on 31 or 63, so that four or two of them fit a byte) times the
 /// largest value of the other factor. These are worst cases: the roundings
 /// of different coordinates are as good as independent, so the typical error is smaller by about sqrt(n).
-/// Exact mode gives the same bits on every target; fast mode gives the same bits on all targets
-/// whose dot product takes 8-bit levels, and stays within the bound on the others. A score depends neither on the
-/// number of queries scored together nor on threads.
+/// Nothing underflows as long as queries are zero or their largest coordinate is 2^-90 or more; smaller ones give
+/// scores that are finite and as small. Exact mode gives the same bits on every target; fast mode gives the same bits
+/// on all targets whose dot product takes 8-bit levels, and stays within the bound on the others. A score depends
+/// neither on the number of queries scored together nor on threads.
 ///
 /// Const calls may run concurrently, each thread with its own Workspace; they do not allocate.
 class KeyCache {
@@ -118,8 +119,9 @@ class KeyCache {
     std::size_t keys;  ///< of each run but the last, a multiple of 64
     std::size_t heads;
   };
-  /// Throws InvalidArgument unless queries and scale are finite.
-  static void require_scorable(const MatrixView<const float>& queries, float scale);
+  /// Throws InvalidArgument unless queries, which are `what` to the caller, and scale are finite.
+  static void require_scorable(std::string_view where, std::string_view what, const MatrixView<const float>& queries,
+                               float scale);
   /// Of one run's prepared queries.
   std::size_t prepared_bytes(std::size_t heads) const;
   std::size_t workspace_bytes(std::size_t queries, std::size_t runs) const;

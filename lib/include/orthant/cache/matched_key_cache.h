@@ -85,7 +85,7 @@ class MatchedKeyCoder {
 /// integer kernels, come from queries that are rotated as 16-bit integers, at a third of the time. With
 /// L = sum_i hypot(w_i, w_{i+n/2}) |(q_i, q_{i+n/2})|, w_j = 1 / (sqrt(n) |A_jj|), C half the range of the levels and
 /// a the key's scale, s the softmax scale:
-///   |error| <= 1.02 B + s |a| C n (sqrt(n) / 2 + 1.6) u,   u = 1.083 L / 32000
+///   |error| <= 1.02 B + s |a| C n (sqrt(n) / 2 + 1.6) u,   u = 1.083 max(L, 2^-100) / 32000
 /// for e_j <= u / 2 before and |H e| <= n u / 2 after the rotation (Cauchy-Schwarz: sum_j |(H e)_j| <= n sqrt(n) u /
 /// 2), and steps of a byte that are at most 1/127 longer, and u (1 + n / 128), than those of p.
 class MatchedKeyCache {
@@ -100,7 +100,9 @@ class MatchedKeyCache {
   void reserve(std::size_t keys) { keys_.reserve(keys); }
 
   std::size_t append_workspace_bytes() const;
-  /// keys: (n, d) as a plain cache takes them (after RoPE), the next n positions.
+  /// keys: (n, d) as a plain cache takes them (after RoPE), the next n positions. Throws InvalidArgument, before
+  /// anything is changed, when one is not finite or a scale does not fit half precision. Up to 64 keys are coded in the
+  /// workspace, more in memory of their own.
   void append(MatrixView<const float> keys, Workspace& work);
 
   std::size_t workspace_bytes(std::size_t queries) const;
@@ -108,11 +110,15 @@ class MatchedKeyCache {
   void scores(MatrixView<const float> queries, float scale, MatrixView<float> scores, Workspace& work) const;
 
  private:
+  /// Up to 64 keys.
+  void append_block(const MatrixView<const float>& keys, Workspace& work);
+  /// Phases for so many keys.
+  void grow_phases(std::size_t keys);
   /// Without tiles: one transformed query for all keys.
   void scores_of_one_run(const MatrixView<const float>& queries, float scale, const MatrixView<float>& scores,
                          Workspace& work) const;
   /// With tiles: from the codes, of exact tokens too.
-  void scores_of_runs(const MatrixView<const float>& queries, float scale, const MatrixView<float>& scores,
+  void scores_of_runs(const MatrixView<const float>& queries, float scale, bool finite, const MatrixView<float>& scores,
                       Workspace& work) const;
   /// Overwrites the scores of the windows' tokens by exact ones.
   void score_exact_tokens(const MatrixView<const float>& queries, float scale, const MatrixView<float>& scores,

@@ -45,7 +45,8 @@ class RowEncoder {
   void encode(const MatrixView<const float>& x, const MatrixView<std::uint8_t>& codes, const MatrixView<float>& scales,
               const MatrixView<float>& y, Workspace& work) const;
 
-  /// Appends n rows. The cache must have been made with format(). Does not allocate unless the cache grows.
+  /// Appends n rows, or throws before the first of them is stored. The cache must have been made with format(). Does
+  /// not allocate unless the cache grows.
   void append(const MatrixView<const float>& x, KeyCache& cache, Workspace& work) const;
   void append(const MatrixView<const float>& x, ValueCache& cache, Workspace& work) const;
 
@@ -53,6 +54,8 @@ class RowEncoder {
   static constexpr std::size_t kBlock = 48;  // whole runs of the six rows that kernels multiply together
 
   void rotate(const MatrixView<const float>& x, const MatrixView<float>& y, Workspace& work) const;
+  /// Throws as encode would.
+  void require_storable(const MatrixView<const float>& x, Workspace& work) const;
   template <class Cache>
   void append_blocks(const MatrixView<const float>& x, Cache& cache, Workspace& work) const;
 
