@@ -221,7 +221,9 @@ TEST(MatchedKeys, RefuseWhatDoesNotFit) {
   EXPECT_THAT(refused([](Calibration& c) { c.layers[1].rope_theta = 1e4; }), HasSubstr("rope_theta"));
   EXPECT_THAT(refused([](Calibration& c) {
                 c.head_dim = 8;
-                for (auto& layer : c.layers) layer.heads = {{transform::SecondMoments(8), transform::SecondMoments(8)}};
+                transform::SecondMoments moments(8);
+                moments.add(Matrix<float>(2, 8).view());
+                for (auto& layer : c.layers) layer.heads = {{moments, moments}};
               }),
               HasSubstr("head_dim"));
 }
