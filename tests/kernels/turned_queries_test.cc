@@ -41,14 +41,19 @@ std::vector<std::byte> prepared_by_portable(const TurnedCase& c) {
   return {first, first + c.tiles * c.stride(portable(), c.queries)};
 }
 
+/// All angles zero, all scales one, for a single tile.
+void neither_turn_nor_scale(TurnedCase& c) {
+  std::fill(c.block_phases.begin(), c.block_phases.end(), 0.0F);
+  std::fill_n(c.block_phases.begin(), c.dims / 2, 1.0F);
+  c.tile_phases = c.block_phases;
+  std::fill(c.scales.begin(), c.scales.end(), 1.0F);
+}
+
 // With units of one and integers all is exact: every byte is the rounded multiple, every factor and seed known.
 TEST(TurnedQueries, IntegersAreRotatedExactly) {
   for (const std::size_t dims : {std::size_t{64}, std::size_t{128}, std::size_t{256}}) {
     TurnedCase c(dims, 1, 1, Arithmetic::kWide);
-    std::fill(c.block_phases.begin(), c.block_phases.end(), 0.0F);
-    std::fill_n(c.block_phases.begin(), dims / 2, 1.0F);
-    c.tile_phases = c.block_phases;
-    std::fill(c.scales.begin(), c.scales.end(), 1.0F);
+    neither_turn_nor_scale(c);
     std::fill(c.reaches.begin(), c.reaches.end(), 0.0F);
     std::vector<double> v(dims);
     for (std::size_t j = 0; j < dims; ++j) v[j] = std::round(20.0 * static_cast<double>(c.rows[j]));
@@ -83,10 +88,7 @@ TEST(TurnedQueries, IntegersAreRotatedExactly) {
 TEST(TurnedQueries, TheLargestSumFits) {
   for (const std::size_t dims : {std::size_t{64}, std::size_t{128}, std::size_t{256}}) {
     TurnedCase c(dims, 1, 1, Arithmetic::kWide);
-    std::fill(c.block_phases.begin(), c.block_phases.end(), 0.0F);
-    std::fill_n(c.block_phases.begin(), dims / 2, 1.0F);
-    c.tile_phases = c.block_phases;
-    std::fill(c.scales.begin(), c.scales.end(), 1.0F);
+    neither_turn_nor_scale(c);
     std::fill(c.reaches.begin(), c.reaches.end(), std::hypot(1.0F, 1.0F));
     std::fill(c.rows.begin(), c.rows.end(), 3.0F);
     const std::vector<std::byte> prepared = prepared_by_portable(c);

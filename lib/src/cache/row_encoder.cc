@@ -102,7 +102,7 @@ void RowEncoder::encode(const MatrixView<const float>& x, const MatrixView<std::
   for (std::size_t i = 0; i < x.rows(); ++i) {
     const float square = table.sum_of_squares(orthogonal ? x.row(i).data() : y.row(i).data(), d);
     if (!(square >= kSmallestSquare && square <= kLargestSquare)) {  // so is that of a row with a NaN or an infinity
-      require_finite(kWhere, "value", x);
+      if (!std::isfinite(square)) require_finite(kWhere, "value", x);
       quantizer_->encode_codes(x.middle_rows(i, 1), codes.middle_rows(i, 1), scales.row(i), work);
       continue;
     }
@@ -119,14 +119,16 @@ void RowEncoder::encode(const MatrixView<const float>& x, const MatrixView<std::
 }
 
 void RowEncoder::require_storable(const MatrixView<const float>& x, Workspace& work) const {
-  require_finite("RowEncoder::append", "value", x);
   const std::size_t d = quantizer_->dim();
+  const bool orthogonal = quantizer_->rotation().orthogonal();
   const Workspace::Scope scope(work);
   const MatrixView<std::uint8_t> codes(work.take<std::uint8_t>(d).data(), 1, d);
   const MatrixView<float> y(work.take<float>(d).data(), 1, d);
   const MatrixView<float> scales(work.take<float>(1).data(), 1, 1);
   for (std::size_t i = 0; i < x.rows(); ++i) {
-    if (quantizer_->rotation().orthogonal() && table_->sum_of_squares(x.row(i).data(), d) <= kSureSquare) continue;
+    const float square = table_->sum_of_squares(x.row(i).data(), d);
+    if (orthogonal && square <= kSureSquare) continue;
+    if (!std::isfinite(square)) require_finite("RowEncoder::append", "value", x);
     encode(x.middle_rows(i, 1), codes, scales, y, work);
   }
 }
