@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "cache/append_checks.h"
 #include "kernels/kernel_table.h"
@@ -47,6 +49,17 @@ KeyRange seen_by(const AttentionHead& head, std::size_t row) {
   return head.visible.empty() ? KeyRange{0, head.keys->size()} : head.visible[row];
 }
 
+/// Tasks for a worker, from one to before another: neighbours, since what it fetches ahead at the end of a chunk is the
+/// beginning of the next, and fewer of them as fewer are left (guided self-scheduling, Polychronopoulos & Kuck 1987).
+std::pair<std::size_t, std::size_t> take_tasks(std::atomic<std::size_t>& next, std::size_t tasks, std::size_t workers) {
+  std::size_t begin = next.load();
+  std::size_t end = begin;
+  do {
+    end = begin + (tasks - begin + 2 * workers - 1) / (2 * workers);
+  } while (!next.compare_exchange_weak(begin, end));
+  return {begin, end};
+}
+
 }  // namespace
 
 Attention::Attention(int threads) : threads_(threads == 0 ? default_threads() : threads) {
@@ -55,6 +68,7 @@ Attention::Attention(int threads) : threads_(threads == 0 ? default_threads() : 
 
 void Attention::plan_tasks(std::span<const AttentionHead> heads) {
   tasks_.clear();
+  blocks_.clear();
   std::size_t partials = 0;
   std::size_t bytes = 0;
   width_ = 0;
@@ -70,10 +84,13 @@ void Attention::plan_tasks(std::span<const AttentionHead> heads) {
         begin = std::min(begin, seen_by(head, r).begin);
         end = std::max(end, seen_by(head, r).end);
       }
+      const std::size_t first_task = tasks_.size();
       for (std::size_t key = begin / kChunk * kChunk; key < end; key += kChunk) {
-        tasks_.push_back({i, row, rows, key, std::min(kChunk, end - key), partials});
+        tasks_.push_back({blocks_.size(), key, std::min(kChunk, end - key), partials});
         partials += rows;
       }
+      const std::size_t tasks = tasks_.size() - first_task;
+      blocks_.push_back({i, row, rows, first_task, tasks, tasks});
     }
   }
   maxima_.resize(std::max(maxima_.size(), partials));
@@ -89,17 +106,18 @@ void Attention::plan_tasks(std::span<const AttentionHead> heads) {
 
 void Attention::run_task(const AttentionHead& head, const Task& task, float scale, Workspace& work) {
   const Workspace::Scope scope(work);
-  const MatrixView<float> scores(work.take<float>(task.rows * task.keys).data(), task.rows, task.keys);
+  const Block& block = blocks_[task.block];
+  const MatrixView<float> scores(work.take<float>(block.rows * task.keys).data(), block.rows, task.keys);
   MatrixView<const float> terms;
   if (head.terms.rows() > 0) {
-    terms = head.terms.middle_rows(task.first_row, task.rows);
+    terms = head.terms.middle_rows(block.first_row, block.rows);
     if (head.terms.cols() != 1) terms = terms.middle_cols(task.first_key, task.keys);
   }
-  head.keys->scores(head.queries.middle_rows(task.first_row, task.rows), scale, task.first_key, scores, work, terms);
+  head.keys->scores(head.queries.middle_rows(block.first_row, block.rows), scale, task.first_key, scores, work, terms);
   const kernels::KernelTable& table = kernels::table_named(head.keys->target());
-  for (std::size_t r = 0; r < task.rows; ++r) {
+  for (std::size_t r = 0; r < block.rows; ++r) {
     const std::span<float> row = scores.row(r);
-    const KeyRange seen = seen_by(head, task.first_row + r);
+    const KeyRange seen = seen_by(head, block.first_row + r);
     const auto inside = [&](std::size_t key) {
       return std::clamp(key, task.first_key, task.first_key + task.keys) - task.first_key;
     };
@@ -114,34 +132,28 @@ void Attention::run_task(const AttentionHead& head, const Task& task, float scal
       sums_[task.partial + r] = table.exponentials(row.data(), row.size(), largest);
     }
   }
-  const MatrixView<float> outputs(outputs_.data() + task.partial * width_, task.rows, head.values->dim(), width_);
+  const MatrixView<float> outputs(outputs_.data() + task.partial * width_, block.rows, head.values->dim(), width_);
   head.values->sum_weights(scores, task.first_key, outputs, work);
 }
 
-void Attention::merge(std::span<const AttentionHead> heads) {
-  // Tasks of one block of rows follow each other in key order.
-  for (std::size_t begin = 0; begin < tasks_.size();) {
-    const Task& first = tasks_[begin];
-    std::size_t end = begin;
-    while (end < tasks_.size() && tasks_[end].head == first.head && tasks_[end].first_row == first.first_row) ++end;
-    const AttentionHead& head = heads[first.head];
-    for (std::size_t r = 0; r < first.rows; ++r) {
-      float largest = kUnseen;
-      for (std::size_t t = begin; t < end; ++t) largest = std::max(largest, maxima_[tasks_[t].partial + r]);
-      const auto factor = [&](std::size_t t) {
-        return std::exp(double{maxima_[tasks_[t].partial + r]} - double{largest});
-      };
-      double sum = 0;
-      for (std::size_t t = begin; t < end; ++t) sum += factor(t) * double{sums_[tasks_[t].partial + r]};
-      const std::span<float> out = head.outputs.row(first.first_row + r);
-      std::ranges::fill(out, 0.0F);
-      for (std::size_t t = begin; t < end; ++t) {
-        const auto share = static_cast<float>(factor(t) / sum);
-        const float* const partial = outputs_.data() + (tasks_[t].partial + r) * width_;
-        for (std::size_t j = 0; j < out.size(); ++j) out[j] += share * partial[j];
-      }
+void Attention::merge(const AttentionHead& head, const Block& block) {
+  const std::span<const Task> tasks(tasks_.data() + block.first_task, block.tasks);
+  for (std::size_t r = 0; r < block.rows; ++r) {
+    float largest = kUnseen;
+    for (const Task& task : tasks) largest = std::max(largest, maxima_[task.partial + r]);
+    double sum = 0;
+    for (const Task& task : tasks) {
+      float& maximum = maxima_[task.partial + r];
+      maximum = std::exp(maximum - largest);  // from here on the factor of the chunk
+      sum += double{maximum} * double{sums_[task.partial + r]};
     }
-    begin = end;
+    const std::span<float> out = head.outputs.row(block.first_row + r);
+    std::ranges::fill(out, 0.0F);
+    for (const Task& task : tasks) {
+      const auto share = static_cast<float>(double{maxima_[task.partial + r]} / sum);
+      const float* const partial = outputs_.data() + (task.partial + r) * width_;
+      for (std::size_t j = 0; j < out.size(); ++j) out[j] += share * partial[j];
+    }
   }
 }
 
@@ -152,11 +164,14 @@ void Attention::run(std::span<const AttentionHead> heads, float scale) {
   std::atomic<std::size_t> next{0};
   const std::size_t workers = std::min(static_cast<std::size_t>(threads_), std::max<std::size_t>(1, tasks_.size()));
   parallel_for(workers, static_cast<int>(workers), [&](std::size_t worker) {
-    for (std::size_t t = next.fetch_add(1); t < tasks_.size(); t = next.fetch_add(1)) {
-      run_task(heads[tasks_[t].head], tasks_[t], scale, work_[worker]);
+    for (auto [t, end] = take_tasks(next, tasks_.size(), workers); t < end;) {
+      const Task& task = tasks_[t];
+      Block& block = blocks_[task.block];
+      run_task(heads[block.head], task, scale, work_[worker]);
+      if (std::atomic_ref(block.unfinished).fetch_sub(1) == 1) merge(heads[block.head], block);
+      if (++t == end) std::tie(t, end) = take_tasks(next, tasks_.size(), workers);
     }
   });
-  merge(heads);
 }
 
 }  // namespace orthant::cache

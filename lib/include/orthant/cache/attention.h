@@ -56,19 +56,27 @@ class Attention {
   static constexpr std::size_t kRows = 8;  // queries of a task: the largest batch of the kernels
 
   struct Task {
-    std::size_t head;
-    std::size_t first_row;
-    std::size_t rows;
+    std::size_t block;
     std::size_t first_key;
     std::size_t keys;
     std::size_t partial;  // index of its first row in the partial results
   };
+  // Rows of one head; its tasks follow each other in key order. Who finishes the last of them merges.
+  struct Block {
+    std::size_t head;
+    std::size_t first_row;
+    std::size_t rows;
+    std::size_t first_task;
+    std::size_t tasks;
+    std::size_t unfinished;
+  };
   void plan_tasks(std::span<const AttentionHead> heads);
   void run_task(const AttentionHead& head, const Task& task, float scale, Workspace& work);
-  void merge(std::span<const AttentionHead> heads);
+  void merge(const AttentionHead& head, const Block& block);
 
   int threads_;
   std::vector<Task> tasks_;
+  std::vector<Block> blocks_;
   std::vector<Workspace> work_;  // one for each thread
   std::size_t work_bytes_ = 0;
   std::size_t width_ = 0;  // largest value dim
