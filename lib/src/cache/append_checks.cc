@@ -42,6 +42,14 @@ void require_finite(std::string_view where, std::string_view what, const MatrixV
   }
 }
 
+void require_finite(std::string_view where, std::string_view what, const MatrixView<const float>& rows,
+                    const kernels::KernelTable& table) {
+  for (std::size_t i = 0; i < rows.rows(); ++i) {
+    // Finite numbers may have an infinite sum of squares: then one by one.
+    if (!std::isfinite(table.sum_of_squares(rows.row(i).data(), rows.cols()))) require_finite(where, what, rows);
+  }
+}
+
 void require_coded_rows(std::string_view where, const RowFormat& format, bool windows,
                         const MatrixView<const std::uint8_t>& codes, const MatrixView<const float>& scales,
                         const MatrixView<const float>& offsets, const MatrixView<const float>& exact) {

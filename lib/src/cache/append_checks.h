@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "kernels/kernel_table.h"
 #include "orthant/cache/row_format.h"
 #include "orthant/core/matrix_view.h"
 
@@ -10,6 +11,9 @@
 namespace orthant::cache {
 
 void require_finite(std::string_view where, std::string_view what, const MatrixView<const float>& rows);
+/// The same by sums of squares, as wide as the registers of the table's target.
+void require_finite(std::string_view where, std::string_view what, const MatrixView<const float>& rows,
+                    const kernels::KernelTable& table);
 
 /// Shapes, codes below 2^bits, scales and offsets finite in half precision; exact: as many rows when `windows`, none
 /// otherwise.

@@ -221,7 +221,7 @@ void KeyCache::score_tiles(const PreparedRuns& prepared, std::size_t first, cons
   const std::size_t tile_bytes = layout_.tile_bytes();
   const std::byte* const tiles = tiles_.data() + first / kLanes * tile_bytes;
   // By the size of the cache, not of this run: a cache scored tile by tile is read from memory all the same.
-  const std::size_t prefetch = plan_->prefetch_distance(tiles_.size());
+  const std::size_t prefetch = plan_->prefetch_distance(tiles_.size(), batch);
   const std::size_t whole = n / kLanes;
   const std::size_t of_sections = SectionPlan::streams(tiles_.size()) ? 1 : kTilesTogether;
   const std::size_t together = plan_->parts().size() == 1 ? whole : of_sections;
@@ -260,8 +260,8 @@ void KeyCache::score_windows(MatrixView<const float> queries, float scale, std::
 }
 
 void KeyCache::require_scorable(std::string_view where, std::string_view what, const MatrixView<const float>& queries,
-                                float scale) {
-  require_finite(where, what, queries);
+                                float scale) const {
+  require_finite(where, what, queries, plan_->table());
   if (!std::isfinite(scale)) throw_invalid_argument(where, "scale", std::to_string(scale), "a finite value");
 }
 

@@ -298,7 +298,7 @@ void MatchedKeyCache::scores(MatrixView<const float> queries, float scale, Matri
   require_size(kScores, "columns of the scores", scores.cols(), size());
   if (queries.rows() == 0) return;
   const bool finite = std::isfinite(scale) && coder_->transforms_stay_finite(queries);
-  if (!finite) KeyCache::require_scorable(kScores, "query", queries, scale);
+  if (!finite) keys_.require_scorable(kScores, "query", queries, scale);
   if (coder_->frame().rotating()) return scores_with_rotating_mean(queries, scale, scores, work);
   if (coder_->frame().alignment().tile == 0) return scores_of_one_run(queries, scale, scores, work);
   scores_of_runs(queries, scale, finite, scores, work);
@@ -343,7 +343,7 @@ void MatchedKeyCache::scores_of_runs(const MatrixView<const float>& queries, flo
       put_phases(t, phases.first(n * phase_width()));
       coder_->transform_queries(queries, phases, p.middle_rows(0, n * h), terms.first(n * h), work);
       for (std::size_t i = 0; i < n && !finite; ++i)
-        KeyCache::require_scorable(kScores, "transformed query", p.middle_rows(i * h, h), scale);
+        keys_.require_scorable(kScores, "transformed query", p.middle_rows(i * h, h), scale);
       for (float& term : terms.first(n * h)) term *= scale;
       keys_.prepare_runs({n, tile, h}, p.middle_rows(0, n * h), scale, MatrixView<const float>(terms.data(), n * h, 1),
                          of_tiles);

@@ -100,6 +100,14 @@ std::size_t SectionPlan::batch(std::size_t left) const {
   return 1;
 }
 
+std::size_t SectionPlan::prefetch_distance(std::size_t cache_bytes, std::size_t batch) const {
+  constexpr std::size_t kFewBytes = 24;  // of a key
+  if (!streams(cache_bytes)) return 0;
+  const kernels::Section& first = parts_.front().section;
+  if (!of_values_ && batch > 1 && first.bits != RowFormat::kBfloat16Bits) return 2 * prefetch_bytes_;
+  return first.tile_bytes < kFewBytes * kernels::kLanes ? prefetch_bytes_ * 3 / 2 : prefetch_bytes_;
+}
+
 std::size_t SectionPlan::query_bytes(std::size_t batch) const {
   std::size_t bytes = 0;
   for (const SectionPart& part : parts_) {

@@ -42,8 +42,10 @@ class SectionPlan {
 
   /// True for tiles of so many bytes in all that do not stay in the second-level cache.
   static bool streams(std::size_t cache_bytes) { return cache_bytes > std::size_t{3} << 18; }
-  /// How far ahead to fetch them.
-  std::size_t prefetch_distance(std::size_t cache_bytes) const { return streams(cache_bytes) ? prefetch_bytes_ : 0; }
+  /// How far ahead a batch of queries fetches them. Kernels are to need longer for so many bytes than memory for the
+  /// first of them: half as many again are fetched where a key has few bytes, twice as many where four queries share a
+  /// decoded key, but for bfloat16, which memory holds up in any case.
+  std::size_t prefetch_distance(std::size_t cache_bytes, std::size_t batch) const;
 
   /// Queries to take together when `left` are left: the largest batch that every section has a kernel for.
   std::size_t batch(std::size_t left) const;

@@ -209,7 +209,7 @@ void ValueCache::sum_batch(MatrixView<const float> weights, std::size_t first, M
                         .totals = totals.data(),
                         .stride = lanes,
                         .constants = constants.data(),
-                        .prefetch = plan_->prefetch_distance(tiles_.size())};
+                        .prefetch = plan_->prefetch_distance(tiles_.size(), batch)};
   for (std::size_t begin = first; begin < end; begin += run.count * kTokens) {
     run.tiles = tiles_.data() + begin / kTokens * layout_.tile_bytes();
     run.count = 1;
@@ -260,7 +260,7 @@ void ValueCache::weighted_sum(MatrixView<const float> weights, std::size_t first
     throw_invalid_argument(kWhere, "first token", std::to_string(first), "a multiple of " + std::to_string(kTokens));
   }
   require_range(kWhere, first, weights.cols(), size_);
-  require_finite(kWhere, "weight", weights);
+  require_finite(kWhere, "weight", weights, plan_->table());
   sum_weights(weights, first, sums, work);
 }
 

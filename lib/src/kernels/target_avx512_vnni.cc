@@ -28,7 +28,12 @@ namespace avx512_vnni {
 struct Products {
   static constexpr Arithmetic kArithmetic = Arithmetic::kTables;
   static constexpr std::size_t kDotsInFlight = 8;
-  static __m512i dot(__m512i sum, __m512i levels, __m512i queries) { return _mm512_dpbusd_epi32(sum, levels, queries); }
+  // Written in assembly: around the intrinsic GCC copies sums from register to register in every turn of a loop, and
+  // keeps some in memory.
+  static __m512i dot(__m512i sum, __m512i levels, __m512i queries) {
+    asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(levels), "v"(queries));
+    return sum;
+  }
   static __m512i dot_full(__m512i sum, __m512i levels, __m512i queries) { return dot(sum, levels, queries); }
   static __m512i table_entries(const std::byte* table, __m512i index) {
     return _mm512_permutexvar_epi8(index, _mm512_loadu_si512(table));

@@ -26,13 +26,14 @@ struct QueryByQuery {
 template <std::size_t kQueries>
 struct TileWeights {
   alignas(64) float scaled[kQueries][kTokens];
-  float lowest[kQueries];
+  float lowest[kQueries];  ///< or 0, if it is more
   float highest[kQueries];
+  bool any;  ///< is not zero
 
   float magnitude(std::size_t q) const { return std::max(highest[q], -lowest[q]); }
 
-  /// Adds to the constants of the run; `middle` is what the kernel takes levels less. False when all weights are zero.
-  ORTHANT_INLINE bool load(const Section& section, const ValueRun& run, std::size_t tile, float middle) {
+  /// Adds to the constants of the run; `middle` is what the kernel takes levels less.
+  ORTHANT_INLINE void load(const Section& section, const ValueRun& run, std::size_t tile, float middle) {
     const std::byte* const bytes = run.tiles + tile * section.tile_bytes;
     const std::byte* const scales = section.scales == kNone ? nullptr : bytes + section.scales;
     const std::byte* const offsets = section.offsets == kNone ? nullptr : bytes + section.offsets;
@@ -44,7 +45,7 @@ struct TileWeights {
     const std::size_t stride = run.weight_stride;
     float* constants = run.constants;
     const bool has_constants = middle != 0 || offsets != nullptr;
-    bool any = false;
+    any = false;
     for (std::size_t q = 0; q < kQueries; ++q, weights += stride, constants += kConstantChains) {
       Vec::Float high = Vec::splat_float(-std::numeric_limits<float>::infinity());
       Vec::Float low = Vec::splat_float(std::numeric_limits<float>::infinity());
@@ -62,10 +63,10 @@ struct TileWeights {
         Vec::store_float(chains, constant);
       }
       highest[q] = Vec::largest_lane(high);
-      lowest[q] = -Vec::largest_lane(Vec::mul(low, Vec::splat_float(-1)));
+      // Those of an attention never are: what would only be waited for is left out.
+      lowest[q] = Vec::any_negative(low) ? -Vec::largest_lane(Vec::mul(low, Vec::splat_float(-1))) : 0.0F;
       any = any || magnitude(q) > 0;
     }
-    return any;
   }
 };
 
@@ -83,7 +84,7 @@ struct ByteWeights {
   float step;
 
   ORTHANT_INLINE ByteWeights(const float* weights, float low, float high, std::byte* bytes)
-      : lowest(low < 0 ? low : 0.0F), step(((high > 0 ? high : 0.0F) - lowest) * (1.0F / 254)) {
+      : lowest(low), step(((high > 0 ? high : 0.0F) - lowest) * (1.0F / 254)) {
     const float inverse = step > 0 ? 1 / step : 0.0F;
     const Vec::Float minus_lowest = Vec::splat_float(-lowest * inverse);
     Vec::Float residuals[kResidualVectors];
@@ -96,8 +97,9 @@ struct ByteWeights {
         const Vec::Float x =
             Vec::fma(Vec::load_float(weights + at), Vec::splat_float(inverse), Vec::add(minus_lowest, residuals[v]));
         // A residual of minus a half, and a rounding error, would make it less than zero.
-        Vec::Word byte = Vec::round(Vec::max(x, Vec::splat_float(0)));
-        residuals[v] = Vec::fma(Vec::to_float(byte), Vec::splat_float(-1), x);
+        const Vec::Float whole = Vec::whole(Vec::max(x, Vec::splat_float(0)));
+        residuals[v] = Vec::fma(whole, Vec::splat_float(-1), x);
+        Vec::Word byte = Vec::round(whole);
         if constexpr (!kUnsignedWeights) byte = Vec::subtract_words(byte, Vec::splat(128));
         Vec::store_bytes(bytes + at, byte);
       }
@@ -139,10 +141,8 @@ struct ByteTile {
 
   ByteTile() { std::fill_n(bytes[kQueries], kTokens, std::byte{1}); }
 
-  ORTHANT_INLINE void load(const Section& section, const ValueRun& run, std::size_t tile) {
-    const LevelGrid& grid = *section.grid;
-    TileWeights<kQueries> weights;
-    any = weights.load(section, run, tile, grid.centre);
+  ORTHANT_INLINE void round(const LevelGrid& grid, const TileWeights<kQueries>& weights) {
+    any = weights.any;
     needs_levels = !kUnsignedWeights;
     ORTHANT_UNROLL
     for (std::size_t q = 0; q < kQueries; ++q) {
@@ -165,7 +165,7 @@ ORTHANT_INLINE void byte_sums_of_tile(const Section& section, const ValueRun& ru
   for (std::size_t lane = 0; lane < run.lane_tiles * kLanes; lane += Vec::kLanes * kVectors) {
     const LaneRows at(section, run, i, lane);
     IntegerSink<kBits, 1, 1, kSums, kVectors, PlaneByPlane<1>, kDots> sink(levels, levels, no_seeds, tile.bytes[0]);
-    decode_section<kBits, kVectors>(at.rows, section.rows, run.prefetch, sink);
+    decode_section<kBits, kVectors, Rest::kNone>(at.rows, section.rows, run.prefetch, sink);
     ORTHANT_UNROLL
     for (std::size_t v = 0; v < kVectors; ++v) {
       ORTHANT_UNROLL
@@ -187,13 +187,19 @@ ORTHANT_INLINE void byte_sums_of_tile(const Section& section, const ValueRun& ru
 
 template <int kBits, std::size_t kQueries>
 void byte_sums(const Section& section, const ValueRun& run) {
-  const Vec::Lookup<kBits> levels(kUnsignedWeights ? section.grid->centred : section.grid->high);
-  // The weights of the next tile are made ready before this one's rows are summed: long chains beside wide work.
+  const LevelGrid& grid = *section.grid;
+  const float centre = grid.centre;
+  const Vec::Lookup<kBits> levels(kUnsignedWeights ? grid.centred : grid.high);
+  // While the rows of a tile are summed the weights of the next are rounded, and the ranges of those after it are
+  // found: long chains side by side, beside wide work.
+  TileWeights<kQueries> weights[2];
   ByteTile<kQueries> tiles[2];
-  if (run.count > 0) tiles[0].load(section, run, 0);
+  for (std::size_t i = 0; i < std::min<std::size_t>(run.count, 2); ++i) weights[i].load(section, run, i, centre);
+  if (run.count > 0) tiles[0].round(grid, weights[0]);
   for (std::size_t i = 0; i < run.count; ++i) {
     const ByteTile<kQueries>& tile = tiles[i % 2];
-    if (i + 1 < run.count) tiles[(i + 1) % 2].load(section, run, i + 1);
+    if (i + 2 < run.count) weights[i % 2].load(section, run, i + 2, centre);
+    if (i + 1 < run.count) tiles[(i + 1) % 2].round(grid, weights[(i + 1) % 2]);
     if (!tile.any) continue;
     if (tile.needs_levels) {
       byte_sums_of_tile<kBits, kQueries, true>(section, run, i, levels, tile);
@@ -213,7 +219,8 @@ void integer_sums(const Section& section, const ValueRun& run) {
   alignas(64) std::byte planes[kQueries][2][kTokens];
   QueryHeader header{};
   for (std::size_t i = 0; i < run.count; ++i) {
-    if (!weights.load(section, run, i, grid.centre)) continue;
+    weights.load(section, run, i, grid.centre);
+    if (!weights.any) continue;
     ORTHANT_UNROLL
     for (std::size_t q = 0; q < kQueries; ++q) {
       const float magnitude = weights.magnitude(q);
@@ -226,7 +233,7 @@ void integer_sums(const Section& section, const ValueRun& run) {
     for (std::size_t lane = 0; lane < run.lane_tiles * kLanes; lane += Vec::kLanes * kVectors) {
       const LaneRows at(section, run, i, lane);
       IntegerSink<kBits, kLevelPlanes, 2, kQueries, kVectors, PlaneByPlane<2>> sink(high, low, header, planes[0][0]);
-      decode_section<kBits, kVectors>(at.rows, section.rows, run.prefetch, sink);
+      decode_section<kBits, kVectors, Rest::kNone>(at.rows, section.rows, run.prefetch, sink);
       add_totals<kQueries, kVectors>(sink, header, at.totals, run.stride);
     }
   }
@@ -238,12 +245,13 @@ void exact_sums(const Section& section, const ValueRun& run) {
   TileWeights<kQueries> weights;
   const QueryHeader header{};
   for (std::size_t i = 0; i < run.count; ++i) {
-    if (!weights.load(section, run, i, 0)) continue;
+    weights.load(section, run, i, 0);
+    if (!weights.any) continue;
     for (std::size_t lane = 0; lane < run.lane_tiles * kLanes; lane += Vec::kLanes) {
       const LaneRows at(section, run, i, lane);
       ExactSink<kBits, kQueries, 1, QueryByQuery<4>> sink(levels,
                                                           reinterpret_cast<const std::byte*>(weights.scaled[0]));
-      decode_section<kBits, 1>(at.rows, section.rows, run.prefetch, sink);
+      decode_section<kBits, 1, Rest::kNone>(at.rows, section.rows, run.prefetch, sink);
       add_totals<kQueries, 1>(sink, header, at.totals, run.stride);
     }
   }
@@ -255,7 +263,8 @@ void bfloat16_sums(const Section& section, const ValueRun& run) {
   TileWeights<kQueries> weights;
   const QueryHeader header{};
   for (std::size_t i = 0; i < run.count; ++i) {
-    if (!weights.load(section, run, i, 0)) continue;
+    weights.load(section, run, i, 0);
+    if (!weights.any) continue;
     for (std::size_t lane = 0; lane < run.lane_tiles * kLanes; lane += Vec::kLanes * kVectors) {
       const LaneRows at(section, run, i, lane);
       Bfloat16Sink<kQueries, kVectors, QueryByQuery<2>> sink(reinterpret_cast<const std::byte*>(weights.scaled[0]));

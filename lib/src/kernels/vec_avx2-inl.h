@@ -120,7 +120,9 @@ struct Vec : Products {
     y = _mm_max_ps(y, _mm_movehl_ps(y, y));
     return _mm_cvtss_f32(_mm_max_ss(y, _mm_movehdup_ps(y)));
   }
+  static bool any_negative(Float x) { return _mm256_movemask_ps(x) != 0; }
   static Word round(Float x) { return _mm256_cvtps_epi32(x); }
+  static Float whole(Float x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
   static Word add_words(Word a, Word b) { return _mm256_add_epi32(a, b); }
   static Word word_if_less(Float a, Float b, std::int32_t value) {
     return _mm256_and_si256(_mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_LT_OQ)), _mm256_set1_epi32(value));

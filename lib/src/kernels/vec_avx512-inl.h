@@ -92,7 +92,9 @@ struct Vec : Products {
   static Float min(Float a, Float b) { return _mm512_min_ps(a, b); }
   static Float magnitude(Float x) { return _mm512_abs_ps(x); }
   static float largest_lane(Float x) { return _mm512_reduce_max_ps(x); }
+  static bool any_negative(Float x) { return _mm512_movepi32_mask(_mm512_castps_si512(x)) != 0; }
   static Word round(Float x) { return _mm512_cvtps_epi32(x); }
+  static Float whole(Float x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
   static Word add_words(Word a, Word b) { return _mm512_add_epi32(a, b); }
   static Word word_if_less(Float a, Float b, std::int32_t value) {
     return _mm512_maskz_set1_epi32(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), value);

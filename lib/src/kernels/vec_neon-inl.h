@@ -125,7 +125,9 @@ struct Vec {
   static Float min(Float a, Float b) { return vminq_f32(a, b); }
   static Float magnitude(Float x) { return vabsq_f32(x); }
   static float largest_lane(Float x) { return vmaxvq_f32(x); }
+  static bool any_negative(Float x) { return vmaxvq_u32(vreinterpretq_u32_f32(x)) > 0x7FFFFFFFU; }
   static Word round(Float x) { return vreinterpretq_u32_s32(vcvtnq_s32_f32(x)); }
+  static Float whole(Float x) { return vrndnq_f32(x); }
   static Word add_words(Word a, Word b) { return vaddq_u32(a, b); }
   static Word word_if_less(Float a, Float b, std::int32_t value) { return vandq_u32(vcltq_f32(a, b), splat(value)); }
   static Word subtract_words(Word a, Word b) { return vsubq_u32(a, b); }

@@ -127,8 +127,12 @@ struct Vec {
   static Float magnitude(Float x) { return std::fabs(x); }
   /// The largest of all lanes.
   static float largest_lane(Float x) { return x; }
+  /// Whether the sign of any lane is set.
+  static bool any_negative(Float x) { return std::signbit(x); }
   /// To nearest, ties to even, as 32-bit integers.
   static Word round(Float x) { return static_cast<Word>(static_cast<std::int32_t>(std::lrint(x))); }
+  /// The same as floats.
+  static Float whole(Float x) { return std::rint(x); }
   static Word add_words(Word a, Word b) { return a + b; }
   /// value where a < b, else 0.
   static Word word_if_less(Float a, Float b, std::int32_t value) { return a < b ? static_cast<Word>(value) : 0; }

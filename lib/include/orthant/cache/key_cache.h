@@ -120,8 +120,8 @@ class KeyCache {
     std::size_t heads;
   };
   /// Throws InvalidArgument unless queries, which are `what` to the caller, and scale are finite.
-  static void require_scorable(std::string_view where, std::string_view what, const MatrixView<const float>& queries,
-                               float scale);
+  void require_scorable(std::string_view where, std::string_view what, const MatrixView<const float>& queries,
+                        float scale) const;
   /// Of one run's prepared queries.
   std::size_t prepared_bytes(std::size_t heads) const;
   std::size_t workspace_bytes(std::size_t queries, std::size_t runs) const;
