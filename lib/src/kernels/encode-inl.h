@@ -24,23 +24,35 @@ inline float sum_of_squares(const float* x, std::size_t n) {
   return sums[0];
 }
 
-/// Binary search for a vector of coordinates: the number of thresholds below each.
+/// Binary search: the number of thresholds below each coordinate. A step of 2^s compares with threshold code + 2^s - 1;
+/// where registers hold the thresholds every step has them in a table of its own, at the code itself.
 template <int kBits>
-ORTHANT_INLINE Vec::Word code_of(Vec::Float y, const Vec::FloatLookup<kBits>& thresholds) {
-  Vec::Word code = Vec::splat(0);
-  ORTHANT_UNROLL
-  for (int step = 1 << (kBits - 1); step > 0; step /= 2) {
-    const Vec::Float threshold = thresholds.template at<0>(Vec::add_words(code, Vec::splat(step - 1)));
-    code = Vec::add_words(code, Vec::word_if_less(threshold, y, step));
-  }
-  return code;
-}
+class Halving {
+ public:
+  explicit Halving(const CodeSearch& search) : Halving(search.thresholds.data(), std::make_index_sequence<kTables>{}) {}
 
-template <int kBits>
-struct Halving {
-  Vec::FloatLookup<kBits> thresholds;
-  explicit Halving(const CodeSearch& search) : thresholds(search.thresholds.data()) {}
-  ORTHANT_INLINE Vec::Word code(Vec::Float y) const { return code_of<kBits>(y, thresholds); }
+  ORTHANT_INLINE Vec::Word code(Vec::Float y) const {
+    Vec::Word code = Vec::splat(0);
+    ORTHANT_UNROLL
+    for (std::size_t i = 0; i < kBits; ++i) {
+      const std::size_t s = kBits - 1 - i;
+      const Vec::Float threshold = kInRegisters
+                                       ? tables_[s].template at<0>(code)
+                                       : tables_[0].template at<0>(Vec::add_words(code, Vec::splat((1 << s) - 1)));
+      code = Vec::add_if_less(code, threshold, y, 1 << s);
+    }
+    return code;
+  }
+
+ private:
+  static constexpr bool kInRegisters = kBits <= Vec::kBitsInRegisters;
+  static constexpr std::size_t kTables = kInRegisters ? kBits : 1;
+
+  template <std::size_t... s>
+  Halving(const float* thresholds, std::index_sequence<s...>)
+      : tables_{Vec::FloatLookup<kBits>(thresholds + ((std::size_t{1} << s) - 1))...} {}
+
+  Vec::FloatLookup<kBits> tables_[kTables];
 };
 
 /// Two look-ups in memory instead of one for each bit.
@@ -53,7 +65,7 @@ struct Buckets {
     const Vec::Word bucket = Vec::round(Vec::min(Vec::max(place, Vec::splat_float(0)), last));
     const Vec::Word below = Vec::gather_words(search.below.data(), bucket);
     const Vec::Float next = Vec::gather_floats(search.thresholds.data(), below);
-    return Vec::add_words(below, Vec::word_if_less(next, y, 1));
+    return Vec::add_if_less(below, next, y, 1);
   }
 };
 

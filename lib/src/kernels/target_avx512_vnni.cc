@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <utility>
 
 #include "kernels/kernel_table.h"
 #include "kernels/tables.h"

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <utility>
 
 #include "kernels/cpu_features.h"
 #include "kernels/kernel_table.h"

@@ -124,8 +124,9 @@ struct Vec : Products {
   static Word round(Float x) { return _mm256_cvtps_epi32(x); }
   static Float whole(Float x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
   static Word add_words(Word a, Word b) { return _mm256_add_epi32(a, b); }
-  static Word word_if_less(Float a, Float b, std::int32_t value) {
-    return _mm256_and_si256(_mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_LT_OQ)), _mm256_set1_epi32(value));
+  static Word add_if_less(Word sum, Float a, Float b, std::int32_t value) {
+    const Word less = _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_LT_OQ));
+    return add_words(sum, _mm256_and_si256(less, splat(value)));
   }
   static Word subtract_words(Word a, Word b) { return _mm256_sub_epi32(a, b); }
   static std::int32_t sum_of_lanes(Word x) {

@@ -96,8 +96,8 @@ struct Vec : Products {
   static Word round(Float x) { return _mm512_cvtps_epi32(x); }
   static Float whole(Float x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
   static Word add_words(Word a, Word b) { return _mm512_add_epi32(a, b); }
-  static Word word_if_less(Float a, Float b, std::int32_t value) {
-    return _mm512_maskz_set1_epi32(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), value);
+  static Word add_if_less(Word sum, Float a, Float b, std::int32_t value) {
+    return _mm512_mask_add_epi32(sum, _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), sum, splat(value));
   }
   static Word subtract_words(Word a, Word b) { return _mm512_sub_epi32(a, b); }
   static std::int32_t sum_of_lanes(Word x) { return _mm512_reduce_add_epi32(x); }

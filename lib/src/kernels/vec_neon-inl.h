@@ -129,7 +129,9 @@ struct Vec {
   static Word round(Float x) { return vreinterpretq_u32_s32(vcvtnq_s32_f32(x)); }
   static Float whole(Float x) { return vrndnq_f32(x); }
   static Word add_words(Word a, Word b) { return vaddq_u32(a, b); }
-  static Word word_if_less(Float a, Float b, std::int32_t value) { return vandq_u32(vcltq_f32(a, b), splat(value)); }
+  static Word add_if_less(Word sum, Float a, Float b, std::int32_t value) {
+    return add_words(sum, vandq_u32(vcltq_f32(a, b), splat(value)));
+  }
   static Word subtract_words(Word a, Word b) { return vsubq_u32(a, b); }
   static std::int32_t sum_of_lanes(Word x) { return vaddvq_s32(vreinterpretq_s32_u32(x)); }
   static void store_bytes(std::byte* p, Word x) {

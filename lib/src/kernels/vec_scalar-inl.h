@@ -134,8 +134,10 @@ struct Vec {
   /// The same as floats.
   static Float whole(Float x) { return std::rint(x); }
   static Word add_words(Word a, Word b) { return a + b; }
-  /// value where a < b, else 0.
-  static Word word_if_less(Float a, Float b, std::int32_t value) { return a < b ? static_cast<Word>(value) : 0; }
+  /// sum, and value more where a < b.
+  static Word add_if_less(Word sum, Float a, Float b, std::int32_t value) {
+    return a < b ? sum + static_cast<Word>(value) : sum;
+  }
   static Word subtract_words(Word a, Word b) { return a - b; }
   /// Over all lanes, as signed words.
   static std::int32_t sum_of_lanes(Word x) { return static_cast<std::int32_t>(x); }
