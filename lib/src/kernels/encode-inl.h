@@ -3,25 +3,23 @@
 
 /// sum_j x_j^2 in sixteen chains.
 inline float sum_of_squares(const float* x, std::size_t n) {
-  constexpr std::size_t kSums = 16;
-  constexpr std::size_t kVectors = kSums / Vec::kLanes;
-  Vec::Float squares[kVectors];
-  for (std::size_t v = 0; v < kVectors; ++v) squares[v] = Vec::splat_float(0);
-  std::size_t i = 0;
-  for (; i + kSums <= n; i += kSums) {
+  Vec::Float squares[kChainVectors];
+  for (std::size_t v = 0; v < kChainVectors; ++v) squares[v] = Vec::splat_float(0);
+  const auto add = [&](const float* sixteen) {
     ORTHANT_UNROLL
-    for (std::size_t v = 0; v < kVectors; ++v) {
-      const Vec::Float y = Vec::load_float(x + i + v * Vec::kLanes);
+    for (std::size_t v = 0; v < kChainVectors; ++v) {
+      const Vec::Float y = Vec::load_float(sixteen + v * Vec::kLanes);
       squares[v] = Vec::add(squares[v], Vec::mul(y, y));
     }
+  };
+  const std::size_t whole = n / kChains * kChains;
+  for (std::size_t i = 0; i < whole; i += kChains) add(x + i);
+  if (whole < n) {
+    float rest[kChains] = {};
+    std::copy(x + whole, x + n, rest);
+    add(rest);
   }
-  float sums[kSums];
-  for (std::size_t v = 0; v < kVectors; ++v) Vec::store_float(sums + v * Vec::kLanes, squares[v]);
-  for (std::size_t j = 0; i < n; ++i, ++j) sums[j] += x[i] * x[i];
-  for (std::size_t half = kSums / 2; half > 0; half /= 2) {
-    for (std::size_t j = 0; j < half; ++j) sums[j] += sums[j + half];
-  }
-  return sums[0];
+  return sum_by_halves(squares);
 }
 
 /// Binary search: the number of thresholds below each coordinate. A step of 2^s compares with threshold code + 2^s - 1;

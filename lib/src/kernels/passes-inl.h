@@ -43,16 +43,15 @@ ORTHANT_INLINE Vec::Float exponential(Vec::Float x) {
 inline constexpr std::size_t kChains = 16;
 inline constexpr std::size_t kChainVectors = kChains / Vec::kLanes;
 
-/// Of all chains, halves added to halves.
-inline float sum_of_sixteen(const Vec::Float (&sums)[kChainVectors]) {
-  float lanes[kChains];
-  for (std::size_t v = 0; v < kChainVectors; ++v) Vec::store_float(lanes + v * Vec::kLanes, sums[v]);
+/// Of all lanes, halves added to halves: the same bits whatever the width of a vector.
+template <std::size_t kVectors>
+ORTHANT_INLINE float sum_by_halves(Vec::Float (&x)[kVectors]) {
   ORTHANT_UNROLL
-  for (std::size_t half = kChains / 2; half > 0; half /= 2) {
+  for (std::size_t half = kVectors / 2; half > 0; half /= 2) {
     ORTHANT_UNROLL
-    for (std::size_t j = 0; j < half; ++j) lanes[j] += lanes[j + half];
+    for (std::size_t v = 0; v < half; ++v) x[v] = Vec::add(x[v], x[v + half]);
   }
-  return lanes[0];
+  return Vec::sum_by_halves(x[0]);
 }
 
 inline float largest_of(const float* scores, std::size_t n) {
@@ -96,5 +95,5 @@ inline float exponentials(float* scores, std::size_t n, float largest) {
     }
     std::copy(tail, tail + (n - whole), scores + whole);
   }
-  return sum_of_sixteen(sums);
+  return sum_by_halves(sums);
 }

@@ -25,20 +25,6 @@ ORTHANT_INLINE Part load_part(const float* query, std::size_t dims, std::size_t 
   return part;
 }
 
-/// The sum of kPart chains, halves added to halves.
-ORTHANT_INLINE float sum_of_chains(Part part) {
-  ORTHANT_UNROLL
-  for (std::size_t half = kPartVectors / 2; half > 0; half /= 2) {
-    for (std::size_t v = 0; v < half; ++v) part.at[v] = Vec::add(part.at[v], part.at[v + half]);
-  }
-  float lanes[Vec::kLanes];
-  Vec::store_float(lanes, part.at[0]);
-  for (std::size_t half = Vec::kLanes / 2; half > 0; half /= 2) {
-    for (std::size_t j = 0; j < half; ++j) lanes[j] += lanes[j + half];
-  }
-  return lanes[0];
-}
-
 inline float largest_magnitude(const float* query, std::size_t dims) {
   Vec::Float largest[kPartVectors];
   for (std::size_t v = 0; v < kPartVectors; ++v) largest[v] = Vec::splat_float(0);
@@ -59,7 +45,7 @@ inline float sum_of(const float* query, std::size_t dims) {
     ORTHANT_UNROLL
     for (std::size_t v = 0; v < kPartVectors; ++v) sums.at[v] = Vec::add(sums.at[v], part.at[v]);
   }
-  return sum_of_chains(sums);
+  return sum_by_halves(sums.at);
 }
 
 /// True when scores depend on the sum of a query.

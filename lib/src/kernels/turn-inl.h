@@ -106,7 +106,7 @@ class TurningQuery {
         sums[c] = Vec::fma(length, Vec::load_float(reaches + at), sums[c]);
       }
     }
-    return sum_of_sixteen(sums);
+    return sum_by_halves(sums);
   }
 
   /// For what largest_quad is of integers.
@@ -154,7 +154,7 @@ class TurningQuery {
       v[i / Vec::kHalfLanes] = Vec::narrow(first[0], first[1]);
       v[(kPairs + i) / Vec::kHalfLanes] = Vec::narrow(second[0], second[1]);
     }
-    return sum_of_sixteen(sums);
+    return sum_by_halves(sums);
   }
 
   static ORTHANT_INLINE Vec::Float turned(const float (&of)[2][kPairs], std::size_t at, Vec::Float c, Vec::Float s) {

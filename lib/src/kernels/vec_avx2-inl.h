@@ -120,6 +120,11 @@ struct Vec : Products {
     y = _mm_max_ps(y, _mm_movehl_ps(y, y));
     return _mm_cvtss_f32(_mm_max_ss(y, _mm_movehdup_ps(y)));
   }
+  static float sum_by_halves(Float x) {
+    __m128 y = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    y = _mm_add_ps(y, _mm_movehl_ps(y, y));
+    return _mm_cvtss_f32(_mm_add_ss(y, _mm_movehdup_ps(y)));
+  }
   static bool any_negative(Float x) { return _mm256_movemask_ps(x) != 0; }
   static Word round(Float x) { return _mm256_cvtps_epi32(x); }
   static Float whole(Float x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }

@@ -92,6 +92,12 @@ struct Vec : Products {
   static Float min(Float a, Float b) { return _mm512_min_ps(a, b); }
   static Float magnitude(Float x) { return _mm512_abs_ps(x); }
   static float largest_lane(Float x) { return _mm512_reduce_max_ps(x); }
+  static float sum_by_halves(Float x) {
+    const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1));
+    __m128 y = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    y = _mm_add_ps(y, _mm_movehl_ps(y, y));
+    return _mm_cvtss_f32(_mm_add_ss(y, _mm_movehdup_ps(y)));
+  }
   static bool any_negative(Float x) { return _mm512_movepi32_mask(_mm512_castps_si512(x)) != 0; }
   static Word round(Float x) { return _mm512_cvtps_epi32(x); }
   static Float whole(Float x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }

@@ -125,6 +125,10 @@ struct Vec {
   static Float min(Float a, Float b) { return vminq_f32(a, b); }
   static Float magnitude(Float x) { return vabsq_f32(x); }
   static float largest_lane(Float x) { return vmaxvq_f32(x); }
+  static float sum_by_halves(Float x) {
+    const float32x2_t y = vadd_f32(vget_low_f32(x), vget_high_f32(x));
+    return vget_lane_f32(y, 0) + vget_lane_f32(y, 1);
+  }
   static bool any_negative(Float x) { return vmaxvq_u32(vreinterpretq_u32_f32(x)) > 0x7FFFFFFFU; }
   static Word round(Float x) { return vreinterpretq_u32_s32(vcvtnq_s32_f32(x)); }
   static Float whole(Float x) { return vrndnq_f32(x); }

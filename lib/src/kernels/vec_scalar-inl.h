@@ -127,6 +127,8 @@ struct Vec {
   static Float magnitude(Float x) { return std::fabs(x); }
   /// The largest of all lanes.
   static float largest_lane(Float x) { return x; }
+  /// Of all lanes: the second half is added to the first, and so on.
+  static float sum_by_halves(Float x) { return x; }
   /// Whether the sign of any lane is set.
   static bool any_negative(Float x) { return std::signbit(x); }
   /// To nearest, ties to even, as 32-bit integers.
