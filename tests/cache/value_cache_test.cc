@@ -215,8 +215,12 @@ TEST(ValueCache, MistakesAreRefused) {
   EXPECT_THROW(cache.weighted_sum(Matrix<float>(1, 5).view(), 5, sums.view(), work), InvalidArgument);
   EXPECT_THROW(cache.weighted_sum(Matrix<float>(2, 5).view(), 0, sums.view(), work), InvalidArgument);
   Matrix<float> weights(1, 10);
-  weights(0, 4) = NAN;
-  EXPECT_THROW(cache.weighted_sum(weights.view(), 0, sums.view(), work), InvalidArgument);
+  for (const float bad : {NAN, INFINITY, -INFINITY}) {
+    weights(0, 4) = bad;
+    EXPECT_THROW(cache.weighted_sum(weights.view(), 0, sums.view(), work), InvalidArgument) << bad;
+  }
+  weights(0, 4) = 1e30F;  // whose square is infinite
+  EXPECT_NO_THROW(cache.weighted_sum(weights.view(), 0, sums.view(), work));
 }
 
 }  // namespace

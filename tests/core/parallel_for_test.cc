@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "orthant/core/error.h"
@@ -58,6 +59,22 @@ TEST(ParallelFor, TheLowestFailureIsRethrown) {
     EXPECT_EQ(calls, 100);
   }
   EXPECT_THROW(parallel_for(1, -1, [](std::size_t) {}), InvalidArgument);
+}
+
+TEST(ParallelFor, CallsOfSeveralThreadsAtOnce) {
+  std::vector<std::size_t> sums(4);
+  std::vector<std::jthread> callers;
+  for (std::size_t& sum : sums) {
+    callers.emplace_back([&sum] {
+      std::vector<std::size_t> parts(16);
+      for (int call = 0; call < 50; ++call) {
+        parallel_for(parts.size(), 1 + call % 3, [&](std::size_t i) { parts[i] += i; });
+      }
+      for (const std::size_t part : parts) sum += part;
+    });
+  }
+  callers.clear();
+  EXPECT_EQ(sums, std::vector<std::size_t>(4, 50 * 120));
 }
 
 TEST(ParallelFor, Nests) {
