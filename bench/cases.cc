@@ -25,7 +25,8 @@ void fill(Cache& cache, std::size_t rows) {
   const cache::RowFormat& format = cache.format();
   const std::size_t d = format.dim();
   const std::size_t block = std::min<std::size_t>(rows, 4096);
-  cache.reserve(rows);
+  // Large pages for small caches too: of small ones those that the system happens to give compete for places in cache.
+  cache.reserve(std::max(rows, std::size_t{1} << 17));
   RngStream random(1, Domain::kData, d);
   const Matrix<float> values = normal_rows(block, d);
   Matrix<std::uint8_t> codes(block, d);

@@ -239,15 +239,21 @@ ORTHANT_INLINE void prefetch_row(const std::byte* row, std::size_t ahead) {
 /// in their registers, instead of copying each in every turn: a tenth of the time of 3 and 4 bits, one query.
 enum class Rest { kSome, kNone };
 
+/// Rows fetched ahead, if a run says so, or never: 8 bits of one query in cache take a twentieth less without the
+/// question.
+enum class Fetch { kAhead, kNever };
+
 /// Feeds all groups of a section, for the lanes of kVectors vectors, to the sink.
-template <int kBits, std::size_t kVectors, Rest kRest = Rest::kSome, class Sink>
+template <int kBits, std::size_t kVectors, Rest kRest = Rest::kSome, Fetch kFetch = Fetch::kAhead, class Sink>
 ORTHANT_INLINE void decode_section(const std::byte* rows, std::size_t count, std::size_t ahead, Sink& sink) {
   using U = Unit<kBits>;
   std::size_t r = 0;
   for (; r + U::kRows <= count; r += U::kRows) {
     const std::byte* at = rows + r * kRowBytes;
-    ORTHANT_UNROLL
-    for (std::size_t i = 0; i < U::kRows; ++i) prefetch_row<kVectors>(at + i * kRowBytes, ahead);
+    if constexpr (kFetch == Fetch::kAhead) {
+      ORTHANT_UNROLL
+      for (std::size_t i = 0; i < U::kRows; ++i) prefetch_row<kVectors>(at + i * kRowBytes, ahead);
+    }
     U::template decode<kVectors>(at, sink);
     sink.next(U::kGroups);
   }
@@ -582,7 +588,7 @@ ORTHANT_INLINE void store_scores(const Section& section, const TileLoop& at, con
   }
 }
 
-template <int kBits, std::size_t kLevelPlanes, std::size_t kQueryPlanes, std::size_t kQueries, Rest kRest>
+template <int kBits, std::size_t kLevelPlanes, std::size_t kQueryPlanes, std::size_t kQueries, Rest kRest, Fetch kFetch>
 ORTHANT_INLINE void integer_scores(const Section& section, const std::byte* prepared, const TileRun& run) {
   constexpr std::size_t kVectors = kVectorsFor<kQueries * kQueryPlanes>;
   constexpr bool kPaired = Vec::kArithmetic == Arithmetic::kNarrow && kLevelPlanes == 1 && kQueryPlanes == 1;
@@ -594,7 +600,8 @@ ORTHANT_INLINE void integer_scores(const Section& section, const std::byte* prep
     for (std::size_t lane = 0; lane < kLanes; lane += Vec::kLanes * kVectors) {
       IntegerSink<kBits, kLevelPlanes, kQueryPlanes, kQueries, kVectors, SideBySide<kQueries, kQueryPlanes>, kDots>
           sink(high, low, header, at.queries());
-      decode_section<kBits, kVectors, kRest>(at.tile + section.offset + 4 * lane, section.rows, run.prefetch, sink);
+      decode_section<kBits, kVectors, kRest, kFetch>(at.tile + section.offset + 4 * lane, section.rows, run.prefetch,
+                                                     sink);
       store_scores<kQueries, kVectors>(section, at, run, lane, sink);
     }
   }
@@ -627,7 +634,7 @@ ORTHANT_INLINE void bfloat16_scores(const Section& section, const std::byte* pre
   }
 }
 
-template <int kBits, std::size_t kQueries, std::size_t kVectors>
+template <int kBits, std::size_t kQueries, std::size_t kVectors, Fetch kFetch>
 ORTHANT_INLINE void table_scores(const Section& section, const std::byte* prepared, const TileRun& run) {
   using Sink = TableSink<Vec, kBits, kQueries, kVectors>;
   for (TileLoop at(section, prepared, run); at.any(); at.advance()) {
@@ -636,9 +643,11 @@ ORTHANT_INLINE void table_scores(const Section& section, const std::byte* prepar
       const std::byte* const rows = at.tile + section.offset + 4 * lane;
       std::size_t r = 0;
       for (; r + Sink::kTogether <= section.rows; r += Sink::kTogether) {
-        ORTHANT_UNROLL
-        for (std::size_t i = 0; i < Sink::kTogether; ++i) {
-          prefetch_row<kVectors>(rows + (r + i) * kRowBytes, run.prefetch);
+        if constexpr (kFetch == Fetch::kAhead) {
+          ORTHANT_UNROLL
+          for (std::size_t i = 0; i < Sink::kTogether; ++i) {
+            prefetch_row<kVectors>(rows + (r + i) * kRowBytes, run.prefetch);
+          }
         }
         sink.template rows<Sink::kTogether>(rows + r * kRowBytes);
       }
@@ -650,12 +659,15 @@ ORTHANT_INLINE void table_scores(const Section& section, const std::byte* prepar
 
 template <int kBits, std::size_t kLevelPlanes, std::size_t kQueryPlanes, std::size_t kQueries>
 void integer_entry(const Section& section, const std::byte* prepared, const TileRun& run) {
-  if constexpr (kQueries == 1 && Unit<kBits>::kRows > 1) {
+  if constexpr (kQueries == 1) {
     if (section.rows % Unit<kBits>::kRows == 0) {
-      return integer_scores<kBits, kLevelPlanes, kQueryPlanes, 1, Rest::kNone>(section, prepared, run);
+      if (run.prefetch == 0) {
+        return integer_scores<kBits, kLevelPlanes, kQueryPlanes, 1, Rest::kNone, Fetch::kNever>(section, prepared, run);
+      }
+      return integer_scores<kBits, kLevelPlanes, kQueryPlanes, 1, Rest::kNone, Fetch::kAhead>(section, prepared, run);
     }
   }
-  integer_scores<kBits, kLevelPlanes, kQueryPlanes, kQueries, Rest::kSome>(section, prepared, run);
+  integer_scores<kBits, kLevelPlanes, kQueryPlanes, kQueries, Rest::kSome, Fetch::kAhead>(section, prepared, run);
 }
 
 template <int kBits, std::size_t kQueries>
@@ -670,7 +682,9 @@ void bfloat16_entry(const Section& section, const std::byte* prepared, const Til
 
 template <int kBits, std::size_t kQueries>
 void table_entry(const Section& section, const std::byte* prepared, const TileRun& run) {
-  table_scores<kBits, kQueries, (kQueries == 1 ? (Vec::kRegisters >= 32 ? 4 : 2) : 2)>(section, prepared, run);
+  constexpr std::size_t kVectors = kQueries == 1 && Vec::kRegisters >= 32 ? 4 : 2;
+  if (run.prefetch == 0) return table_scores<kBits, kQueries, kVectors, Fetch::kNever>(section, prepared, run);
+  table_scores<kBits, kQueries, kVectors, Fetch::kAhead>(section, prepared, run);
 }
 
 /// entry<b>() for the width b of a section, which lies between kFirst and kLast.
