@@ -548,17 +548,17 @@ struct TableSink {
 };
 
 /// The half-precision factors of 64 lanes, kept `place` bytes into a tile: those of vector v of the lanes from `lane`
-/// on. Fetches what comes `ahead` bytes later, always: rows alone would leave gaps, lines that a stream waits for, and
-/// tiles in cache lose less by it than by a branch.
+/// on. Fetches what comes `ahead` bytes later: rows alone would leave gaps, lines that a stream waits for.
+template <Fetch kFetch>
 ORTHANT_INLINE Vec::Float load_factors(const std::byte* tile, std::size_t place, std::size_t lane, std::size_t v,
                                        std::size_t ahead) {
   const std::byte* const at = tile + place + 2 * (lane + v * Vec::kLanes);
-  if (2 * v * Vec::kLanes % 64 == 0) Vec::prefetch(at, ahead);
+  if (kFetch == Fetch::kAhead && 2 * v * Vec::kLanes % 64 == 0) Vec::prefetch(at, ahead);
   return Vec::load_half(at);
 }
 
 /// Applies scales and offsets to the sums of a sink, of the lanes from first_lane on, and writes them.
-template <std::size_t kQueries, std::size_t kVectors, class Sink>
+template <std::size_t kQueries, std::size_t kVectors, Fetch kFetch = Fetch::kAhead, class Sink>
 ORTHANT_INLINE void store_scores(const Section& section, const TileLoop& at, const TileRun& run, std::size_t first_lane,
                                  const Sink& sink) {
   const QueryHeader& header = at.header();
@@ -566,14 +566,14 @@ ORTHANT_INLINE void store_scores(const Section& section, const TileLoop& at, con
   for (std::size_t v = 0; v < kVectors; ++v) {
     float* const out = at.out + first_lane + v * Vec::kLanes;
     Vec::Float scale = Vec::splat_float(1);
-    if (section.scales != kNone) scale = load_factors(at.tile, section.scales, first_lane, v, run.prefetch);
+    if (section.scales != kNone) scale = load_factors<kFetch>(at.tile, section.scales, first_lane, v, run.prefetch);
     Vec::Float scores[kQueries];
     ORTHANT_UNROLL
     for (std::size_t q = 0; q < kQueries; ++q) {
       scores[q] = Vec::fma(sink.value(v, q, header), scale, Vec::splat_float(header.term[q]));
     }
     if (section.offsets != kNone) {
-      const Vec::Float offset = load_factors(at.tile, section.offsets, first_lane, v, run.prefetch);
+      const Vec::Float offset = load_factors<kFetch>(at.tile, section.offsets, first_lane, v, run.prefetch);
       ORTHANT_UNROLL
       for (std::size_t q = 0; q < kQueries; ++q) {
         scores[q] = Vec::fma(Vec::splat_float(header.sum[q]), offset, scores[q]);
@@ -602,7 +602,7 @@ ORTHANT_INLINE void integer_scores(const Section& section, const std::byte* prep
           sink(high, low, header, at.queries());
       decode_section<kBits, kVectors, kRest, kFetch>(at.tile + section.offset + 4 * lane, section.rows, run.prefetch,
                                                      sink);
-      store_scores<kQueries, kVectors>(section, at, run, lane, sink);
+      store_scores<kQueries, kVectors, kFetch>(section, at, run, lane, sink);
     }
   }
 }
@@ -652,7 +652,7 @@ ORTHANT_INLINE void table_scores(const Section& section, const std::byte* prepar
         sink.template rows<Sink::kTogether>(rows + r * kRowBytes);
       }
       if (r < section.rows) sink.template rows<1>(rows + r * kRowBytes);
-      store_scores<kQueries, kVectors>(section, at, run, lane, sink);
+      store_scores<kQueries, kVectors, kFetch>(section, at, run, lane, sink);
     }
   }
 }

@@ -93,7 +93,8 @@ class KeyCache {
   /// scores(h, i) = scale * <queries_h, k_(first + i)> [+ terms(h, i)]
   /// queries: (h, d), a GQA group decoded once for all; scores: (h, n), n keys from `first`, which is a multiple of 64.
   /// terms: empty, (h, n), or (h, 1) for one term a query. A cache whose queries change from run to run of tiles
-  /// (phase-aligned keys) is scored by one call for each run. Throws InvalidArgument on a shape mismatch, keys beyond
+  /// (phase-aligned keys) is scored by one call for each run. Rows of scores that start at multiples of 64 bytes, as
+  /// those of a Matrix of such a width do, are written fastest. Throws InvalidArgument on a shape mismatch, keys beyond
   /// size(), or queries that are not finite.
   void scores(MatrixView<const float> queries, float scale, std::size_t first, MatrixView<float> scores,
               Workspace& work, MatrixView<const float> terms = {}) const;

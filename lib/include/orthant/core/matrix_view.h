@@ -6,6 +6,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "orthant/core/cache_line_allocator.h"
+
 namespace orthant {
 
 /// Non-owning row-major matrix: element (i, j) lies at data[i * stride + j], stride >= cols. T may be const.
@@ -58,7 +60,7 @@ class MatrixView {
   std::size_t stride_ = 0;
 };
 
-/// Owning row-major matrix without gaps, zero-initialised.
+/// Owning row-major matrix without gaps, zero-initialised; its first entry lies at the start of a cache line.
 template <class T>
 class Matrix {
  public:
@@ -77,7 +79,7 @@ class Matrix {
   const T& operator()(std::size_t i, std::size_t j) const { return view()(i, j); }
 
  private:
-  std::vector<T> values_;
+  std::vector<T, CacheLineAllocator<T>> values_;
   std::size_t rows_ = 0;
   std::size_t cols_ = 0;
 };
