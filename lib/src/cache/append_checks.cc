@@ -29,24 +29,27 @@ void require_halves(std::string_view where, std::string_view what, const MatrixV
 
 }  // namespace
 
+void require_finite_row(std::string_view where, std::string_view what, const MatrixView<const float>& rows,
+                        std::size_t i) {
+  const std::span<const float> row = rows.row(i);
+  // One more than an exponent of all ones reaches the sign bit: additions and ors, which vectorise everywhere, and a
+  // search only when one did.
+  std::uint32_t all = 0;
+  for (const float x : row) all |= (std::bit_cast<std::uint32_t>(x) & 0x7FFFFFFFU) + 0x00800000U;
+  if (all < 0x80000000U) return;
+  const auto bad = std::ranges::find_if(row, [](float x) { return !std::isfinite(x); });
+  throw_invalid_argument(where, at(what, i, bad - row.begin()), std::to_string(*bad), "a finite value");
+}
+
 void require_finite(std::string_view where, std::string_view what, const MatrixView<const float>& rows) {
-  for (std::size_t i = 0; i < rows.rows(); ++i) {
-    const std::span<const float> row = rows.row(i);
-    // One more than an exponent of all ones reaches the sign bit: additions and ors, which vectorise everywhere, and a
-    // search only when one did.
-    std::uint32_t all = 0;
-    for (const float x : row) all |= (std::bit_cast<std::uint32_t>(x) & 0x7FFFFFFFU) + 0x00800000U;
-    if (all < 0x80000000U) continue;
-    const auto bad = std::ranges::find_if(row, [](float x) { return !std::isfinite(x); });
-    throw_invalid_argument(where, at(what, i, bad - row.begin()), std::to_string(*bad), "a finite value");
-  }
+  for (std::size_t i = 0; i < rows.rows(); ++i) require_finite_row(where, what, rows, i);
 }
 
 void require_finite(std::string_view where, std::string_view what, const MatrixView<const float>& rows,
                     const kernels::KernelTable& table) {
   for (std::size_t i = 0; i < rows.rows(); ++i) {
     // Finite numbers may have an infinite sum of squares: then one by one.
-    if (!std::isfinite(table.sum_of_squares(rows.row(i).data(), rows.cols()))) require_finite(where, what, rows);
+    if (!std::isfinite(table.sum_of_squares(rows.row(i).data(), rows.cols()))) require_finite_row(where, what, rows, i);
   }
 }
 

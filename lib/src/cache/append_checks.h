@@ -10,6 +10,9 @@
 // What both caches ask of rows before they take them. Each throws InvalidArgument naming what, row and column.
 namespace orthant::cache {
 
+/// Of one row of several.
+void require_finite_row(std::string_view where, std::string_view what, const MatrixView<const float>& rows,
+                        std::size_t i);
 void require_finite(std::string_view where, std::string_view what, const MatrixView<const float>& rows);
 /// The same by sums of squares, as wide as the registers of the table's target.
 void require_finite(std::string_view where, std::string_view what, const MatrixView<const float>& rows,

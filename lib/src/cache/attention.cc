@@ -5,8 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <string>
-#include <tuple>
-#include <utility>
 
 #include "cache/append_checks.h"
 #include "kernels/kernel_table.h"
@@ -49,9 +47,14 @@ KeyRange seen_by(const AttentionHead& head, std::size_t row) {
   return head.visible.empty() ? KeyRange{0, head.keys->size()} : head.visible[row];
 }
 
-/// Tasks for a worker, from one to before another: neighbours, since what it fetches ahead at the end of a chunk is the
+struct TaskRange {
+  std::size_t begin;
+  std::size_t end;
+};
+
+/// Tasks for a worker, none when all are taken: neighbours, since what it fetches ahead at the end of a chunk is the
 /// beginning of the next, and fewer of them as fewer are left (guided self-scheduling, Polychronopoulos & Kuck 1987).
-std::pair<std::size_t, std::size_t> take_tasks(std::atomic<std::size_t>& next, std::size_t tasks, std::size_t workers) {
+TaskRange take_tasks(std::atomic<std::size_t>& next, std::size_t tasks, std::size_t workers) {
   std::size_t begin = next.load();
   std::size_t end = begin;
   do {
@@ -164,12 +167,14 @@ void Attention::run(std::span<const AttentionHead> heads, float scale) {
   std::atomic<std::size_t> next{0};
   const std::size_t workers = std::min(static_cast<std::size_t>(threads_), std::max<std::size_t>(1, tasks_.size()));
   parallel_for(workers, static_cast<int>(workers), [&](std::size_t worker) {
-    for (auto [t, end] = take_tasks(next, tasks_.size(), workers); t < end;) {
-      const Task& task = tasks_[t];
-      Block& block = blocks_[task.block];
-      run_task(heads[block.head], task, scale, work_[worker]);
-      if (std::atomic_ref(block.unfinished).fetch_sub(1) == 1) merge(heads[block.head], block);
-      if (++t == end) std::tie(t, end) = take_tasks(next, tasks_.size(), workers);
+    for (TaskRange mine = take_tasks(next, tasks_.size(), workers); mine.begin < mine.end;
+         mine = take_tasks(next, tasks_.size(), workers)) {
+      for (std::size_t t = mine.begin; t < mine.end; ++t) {
+        const Task& task = tasks_[t];
+        Block& block = blocks_[task.block];
+        run_task(heads[block.head], task, scale, work_[worker]);
+        if (std::atomic_ref(block.unfinished).fetch_sub(1) == 1) merge(heads[block.head], block);
+      }
     }
   });
 }

@@ -102,7 +102,7 @@ void RowEncoder::encode(const MatrixView<const float>& x, const MatrixView<std::
   for (std::size_t i = 0; i < x.rows(); ++i) {
     const float square = table.sum_of_squares(orthogonal ? x.row(i).data() : y.row(i).data(), d);
     if (!(square >= kSmallestSquare && square <= kLargestSquare)) {  // so is that of a row with a NaN or an infinity
-      if (!std::isfinite(square)) require_finite(kWhere, "value", x);
+      if (!std::isfinite(square)) require_finite_row(kWhere, "value", x, i);
       quantizer_->encode_codes(x.middle_rows(i, 1), codes.middle_rows(i, 1), scales.row(i), work);
       continue;
     }
@@ -128,7 +128,7 @@ void RowEncoder::require_storable(const MatrixView<const float>& x, Workspace& w
   for (std::size_t i = 0; i < x.rows(); ++i) {
     const float square = table_->sum_of_squares(x.row(i).data(), d);
     if (orthogonal && square <= kSureSquare) continue;
-    if (!std::isfinite(square)) require_finite("RowEncoder::append", "value", x);
+    if (!std::isfinite(square)) require_finite_row("RowEncoder::append", "value", x, i);
     encode(x.middle_rows(i, 1), codes, scales, y, work);
   }
 }

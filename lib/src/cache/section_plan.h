@@ -43,7 +43,7 @@ class SectionPlan {
   /// True for tiles of so many bytes in all that do not stay in the second-level cache.
   static bool streams(std::size_t cache_bytes) { return cache_bytes > std::size_t{3} << 18; }
   /// How far ahead a batch of queries fetches them. Kernels are to need longer for so many bytes than memory for the
-  /// first of them: half as many again are fetched where a key has few bytes, twice as many where four queries share a
+  /// first of them: half as many again are fetched where a key has few bytes, twice as many where queries share a
   /// decoded key, but for bfloat16, which memory holds up in any case.
   std::size_t prefetch_distance(std::size_t cache_bytes, std::size_t batch) const;
 

@@ -243,6 +243,14 @@ enum class Rest { kSome, kNone };
 /// question.
 enum class Fetch { kAhead, kNever };
 
+/// The same of `count` rows.
+template <std::size_t kVectors, Fetch kFetch>
+ORTHANT_INLINE void prefetch_rows(const std::byte* rows, std::size_t count, std::size_t ahead) {
+  if constexpr (kFetch == Fetch::kNever) return;
+  ORTHANT_UNROLL
+  for (std::size_t i = 0; i < count; ++i) prefetch_row<kVectors>(rows + i * kRowBytes, ahead);
+}
+
 /// Feeds all groups of a section, for the lanes of kVectors vectors, to the sink.
 template <int kBits, std::size_t kVectors, Rest kRest = Rest::kSome, Fetch kFetch = Fetch::kAhead, class Sink>
 ORTHANT_INLINE void decode_section(const std::byte* rows, std::size_t count, std::size_t ahead, Sink& sink) {
@@ -250,10 +258,7 @@ ORTHANT_INLINE void decode_section(const std::byte* rows, std::size_t count, std
   std::size_t r = 0;
   for (; r + U::kRows <= count; r += U::kRows) {
     const std::byte* at = rows + r * kRowBytes;
-    if constexpr (kFetch == Fetch::kAhead) {
-      ORTHANT_UNROLL
-      for (std::size_t i = 0; i < U::kRows; ++i) prefetch_row<kVectors>(at + i * kRowBytes, ahead);
-    }
+    prefetch_rows<kVectors, kFetch>(at, U::kRows, ahead);
     U::template decode<kVectors>(at, sink);
     sink.next(U::kGroups);
   }
@@ -643,15 +648,13 @@ ORTHANT_INLINE void table_scores(const Section& section, const std::byte* prepar
       const std::byte* const rows = at.tile + section.offset + 4 * lane;
       std::size_t r = 0;
       for (; r + Sink::kTogether <= section.rows; r += Sink::kTogether) {
-        if constexpr (kFetch == Fetch::kAhead) {
-          ORTHANT_UNROLL
-          for (std::size_t i = 0; i < Sink::kTogether; ++i) {
-            prefetch_row<kVectors>(rows + (r + i) * kRowBytes, run.prefetch);
-          }
-        }
+        prefetch_rows<kVectors, kFetch>(rows + r * kRowBytes, Sink::kTogether, run.prefetch);
         sink.template rows<Sink::kTogether>(rows + r * kRowBytes);
       }
-      if (r < section.rows) sink.template rows<1>(rows + r * kRowBytes);
+      if (r < section.rows) {
+        prefetch_rows<kVectors, kFetch>(rows + r * kRowBytes, 1, run.prefetch);
+        sink.template rows<1>(rows + r * kRowBytes);
+      }
       store_scores<kQueries, kVectors, kFetch>(section, at, run, lane, sink);
     }
   }
